@@ -40,9 +40,13 @@ from cvxens.hypotheses import (
     negate,
     project,
 )
-from cvxens.trees import fit_tree
+from cvxens.tables import Feature
+from cvxens.trees import Nodes, Tree
 
-TREE = fit_tree([["a"], ["b"]], [-1, 1], min_cases=1, confidence=None)
+# a root and two leaves, as `fit_tree` would find them
+NODES = Nodes(np.array([0, -1, -1]), np.full(3, np.nan), np.array([1, 3, 3]), np.array([[1.0, 1], [1, 0], [0, 1]]))
+TREE = Tree((Feature("x0", ("a", "b")),), (-1, 1), NODES)
+RULE = Rule((Interval(0, 0.5, 2.0), Interval(1, -inf, 3.0), Interval(2, 4.0, inf)), 1)
 X = np.random.default_rng(0).normal(size=(9, 3))
 X[4] = 0.5
 GAPPED = np.where(np.random.default_rng(1).random(X.shape) < 0.3, np.nan, X)
@@ -139,8 +143,7 @@ def test_what_a_function_does_not_say_its_negation_does_not_say_either():
 
 
 def test_a_negated_classifier_has_the_importances_of_the_classifier():
-    y = np.where(X[:, 0] > 0, 1, -1)
-    h = FittedClassifier(LogisticRegression().fit(X, y))
+    h = FittedClassifier(LogisticRegression().fit(X, np.where(X[:, 0] > 0, 1, -1)))
     np.testing.assert_array_equal(negate(h).feature_importances_, h.feature_importances_)
     np.testing.assert_array_equal(negate(h)(X), -h(X))
 
@@ -153,9 +156,7 @@ TEXTS = {
     "0.6 x[0] - 0.8 x[1] >= 0.25 -> -1": Perceptron((0.6, -0.8), 0.25, -1),
     "-(h[2])": Scaled(TabulatedColumn(2, 3, 1), -1.0),
     "minus\nx0 = a: -1 (1.0)\nx0 = b: 1 (1.0)": SignedTree(TREE, -1.0),
-    "0.5 <= x[0] < 2 and x[1] < 3 and x[2] >= 4 -> +1, else 0": Rule(
-        (Interval(0, 0.5, 2.0), Interval(1, -inf, 3.0), Interval(2, 4.0, inf)), 1
-    ),
+    "0.5 <= x[0] < 2 and x[1] < 3 and x[2] >= 4 -> +1, else 0": RULE,
     "always -> -1, else 0": Rule((), -1),
 }
 
@@ -173,8 +174,7 @@ def test_values_are_those_of_the_formulas_also_on_thresholds():
     np.testing.assert_array_equal(on_it([[1.0, 1.0]]), [1.0])
     with pytest.raises(InvalidInput, match="X: found shape"):
         perceptron(np.ones((2, 3)))
-    rule = Rule((Interval(0, 0.5, 2.0), Interval(1, -inf, 3.0), Interval(2, 4.0, inf)), 1)
-    assert rule([[0.5, 0, 4], [2, 0, 4], [1, 3, 5]]).tolist() == [1, 0, 0]
+    assert RULE([[0.5, 0, 4], [2, 0, 4], [1, 3, 5]]).tolist() == [1, 0, 0]
 
 
 def test_a_tabulated_column_refuses_samples_it_has_no_values_for():

@@ -279,9 +279,8 @@ def predict(*, model: str, data: str, proba: bool, scores: bool, out: Path | Non
             added["score"] = _by_class(fitted, "--scores", "decision_function", X)
         score = None if y is None else float(fitted.score(X, y))
     columns = {f"{kind}_{name}": values for kind, by_class in added.items() for name, values in by_class.items()}
-    text = pd.DataFrame({"prediction": predicted, **columns}, dtype=object).to_csv(
-        index=False, lineterminator="\n", na_rep="nan"
-    )
+    frame = pd.DataFrame({"prediction": predicted, **columns}, dtype=object)
+    text = frame.to_csv(index=False, lineterminator="\n", na_rep="nan")
     write("--out", out, text)
     if out is None:
         click.echo(text, nl=False)
@@ -382,13 +381,15 @@ def export(model: str, out: Path) -> None:
     """Write the saved MODEL to FILE as ONNX.
 
     That can be done with ensembles of stumps, and with machines whose kernel is a sum over features, such as that of
-    stumps. The graph takes the features as numbers, X (n, n_features) of float64, and returns label and scores. Of a
-    model that was fitted to a table with columns of text, the property "columns" says in JSON how they become numbers,
-    and the property "input" how to read it. Ensembles of stumps take the codes 0, 1, ... of the categories in a list,
-    and NaN where a value is missing; other models a 0/1 feature for each of the categories, and for a missing number
-    the median, which is what stands in place of a list.
+    stumps. The graph takes the features as numbers, X (n, n_features) of float64, and returns scores and, where there
+    are classes, the label. Of a model that was fitted to a table with columns of text, the property "columns" says in
+    JSON how they become numbers, and the property "input" how to read it. Ensembles of stumps take the codes 0, 1, ...
+    of the categories in a list, and NaN where a value is missing; other models a 0/1 feature for each of the
+    categories, and for a missing number the median, which is what stands in place of a list.
     """
     import json
+
+    from sklearn.base import is_classifier
 
     from cvxens.export import to_onnx
 
@@ -400,8 +401,8 @@ def export(model: str, out: Path) -> None:
         graph.metadata_props.add(key="columns", value=json.dumps(encoder.learnt))
     with writing("--out", out):
         out.write_bytes(graph.SerializeToString())
-    n_classes, n_features = len(fitted.classes_), fitted.n_features_in_
-    click.echo(f"{type(fitted).__name__} of {n_features} features and {n_classes} classes; exported to {out}")
+    of_classes = f" and {len(fitted.classes_)} classes" if is_classifier(fitted) else ""
+    click.echo(f"{type(fitted).__name__} of {fitted.n_features_in_} features{of_classes}; exported to {out}")
 
 
 @click.command()
@@ -440,12 +441,10 @@ def prove(
     with printing_warnings(data), writing("--out", out):
         proof = fitted.prove(X, y, as_fitted=as_fitted, layout=layout if plain is None else None)
         proof.save(out, plain)
-    if vipr is not None:
-        with writing("--vipr", vipr):
-            proof.to_vipr(vipr, restricted=restricted)
-    if lean is not None:
-        with writing("--lean", lean):
-            proof.to_lean(lean, restricted=restricted)
+    for option, path, state in (("--vipr", vipr, proof.to_vipr), ("--lean", lean, proof.to_lean)):
+        if path is not None:
+            with writing(option, path):
+                state(path, restricted=restricted)
     click.echo(f"{proof.claim}\nrelative gap {proof.relative_gap:.3g}; saved to {out}")
 
 
@@ -456,8 +455,10 @@ def _lay_out(path: str, fitted: BaseEstimator) -> tuple[object, object, object]:
 
     encoder = _encoder_of(fitted)
     X, y, _, separator = load_samples(path, fitted.n_features_in_, encoder)
-    if y is None or len(fitted.classes_) != 2:
-        raise InvalidInput("DATA", "found no target of two classes", "give the file that the model was fitted to")
+    if y is None:
+        raise InvalidInput("DATA", "found no target", "give the file that the model was fitted to")
+    if len(fitted.classes_) != 2:
+        raise InvalidInput("MODEL", f"found one of {len(fitted.classes_)} classes", "give one of two")
     labels = str(fitted.classes_[0]), str(fitted.classes_[1])
     if encoder is None:
         return Layout(list(range(1, X.shape[1] + 1)), 0, labels, "libsvm", "", header=False, path=path), X, y

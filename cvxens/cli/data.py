@@ -99,10 +99,8 @@ def check_target(dataset: Dataset, model: BaseEstimator, named: bool) -> list[st
         likely = _likely_target(table) if table else ""
         hint = f", such as --target {likely!r}" if likely else ""
         other = f"name the column of classes by --target{hint}" if table else "give classes"
-        kind = "numbers" if numbers else "texts"
-        found = (
-            f"found {len(classes)} different {kind}, such as {classes[0].item()!r}, in {which}, which are no classes"
-        )
+        kind = f"{len(classes)} different {'numbers' if numbers else 'texts'}, such as {classes[0].item()!r}"
+        found = f"found {kind}, in {which}, which are no classes"
         remedy = f"take a regressor, such as --model AdditiveRegressor, or {other}" if numbers else other
         raise InvalidInput("--target", found, remedy)
     if not named and table is not None and y.dtype.kind == "i" and len(classes) > MOST_CATEGORIES:
@@ -192,9 +190,8 @@ def _find_doubts(dataset: Dataset, counts: list[int], named: bool) -> list[str]:
     if _are_numbers(y, len(counts)):
         other = _likely_target(dataset.table) if isinstance(dataset.table, FileTable) and not named else ""
         hint = f"; --target {other!r} would name another column" if other else ""
-        doubts.append(
-            f"the target has {len(counts)} different numbers: is it one of classes, or for a regressor?{hint}"
-        )
+        found = f"the target has {len(counts)} different numbers"
+        doubts.append(f"{found}: is it one of classes, or for a regressor?{hint}")
     elif min(counts) < 5:
         doubts.append(f"a class has {min(counts)} sample{'s' * (min(counts) > 1)} only")
     doubts += _doubt_spelling(np.unique(y))

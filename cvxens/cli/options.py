@@ -78,7 +78,7 @@ def write(option: str, path: Path | None, text: str) -> None:
     """Write to the file, if there is one."""
     if path is not None:
         with writing(option, path):
-            path.write_text(text)
+            path.write_text(text, encoding="utf-8")
 
 
 def write_json(path: Path | None, document: object) -> None:

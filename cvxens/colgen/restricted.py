@@ -181,7 +181,7 @@ class Restricted:
         if float(np.abs(u - found.u).sum()) > 1e-15 * u.size * float(np.abs(u).sum()):
             edges = problem.H.edges(self.y * u)
         threshold = problem.penalty.threshold(w, edges if self.formulation.nonnegative else np.abs(edges))
-        closed = edges.reshape(len(edges), -1).min(axis=1) > 0 if self.formulation.nonnegative else None
+        closed = edges.min(axis=tuple(range(1, edges.ndim))) > 0 if self.formulation.nonnegative else None
         outside = found.b - self.centres @ w if self.centres.any() else found.b
         objective = self.formulation.sense * found.primal
         solution = MasterSolution(w, outside, u, self.y * u, objective, threshold, closed, centred=found.b)

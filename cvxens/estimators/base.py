@@ -881,7 +881,9 @@ def multipliers_of_fit(model: BaseEstimator, n_samples: int) -> Array:
 
 def check_shape(argument: str, values: ArrayLike, shape: tuple[int, ...]) -> Array:
     """Return foreign values as an array of the shape of the fitted ones."""
-    array = validation.finite_array(argument, values)
+    # a model may be its intercept alone
+    is_empty = 0 in shape and np.shape(values) == shape
+    array = np.zeros(shape) if is_empty else validation.finite_array(argument, values)
     if array.shape != shape:
         raise InvalidInput(argument, f"found shape {array.shape}", f"give shape {shape}, as the fitted ones have")
     return array

@@ -527,8 +527,6 @@ def certify_ensemble(
     how far weights and intercept were moved; weights that may not be rescaled are as they are wherever they are
     feasible.
     """
-    if not hypotheses:
-        raise InvalidInput("weak_learners_", "found none", "fit an ensemble that is not empty first")
     formulation = formulation.renewed()
     columns = tuple(Column(hypothesis, oracle.sample, 0.0) for hypothesis in hypotheses)
     restricted = Restricted(formulation, formulation.signs(y, validation.count_rows(oracle.sample)))
@@ -546,7 +544,7 @@ def certify_ensemble(
     condition = formulation.condition(restricted.shrink(u, priced))
     incumbent = Incumbent(columns, solution, bound, u, priced, condition)
     certificate = certify_incumbent(formulation, restricted, incumbent, restricted.rounding(incumbent))
-    moved = {name: float(np.abs(vars(solution)[name] - point[name]).max()) for name in point if name != "u"}
+    moved = {name: float(np.abs(vars(solution)[name] - point[name]).max(initial=0.0)) for name in point if name != "u"}
     return replace(certificate, repair=moved)
 
 

@@ -156,7 +156,7 @@ def list_votes_of(ensemble: BaseEstimator) -> Terms:
         # of scores that are linear in these outputs; those of quantiles are sorted, which no sum is
         ((*_, learners, W),), b = problems, np.asarray(ensemble.intercept_)
         intercept = np.atleast_1d(ensemble._to_scores(b[None])[0] if b.ndim and "classes_" in vars(ensemble) else b)
-        terms = list(zip(learners, W.reshape(len(W), -1), strict=True))
+        terms = [(learner, np.ravel(w)) for learner, w in zip(learners, W, strict=True)]
     used = [(h, w) for h, w in terms if np.any(w)]
     return Terms(used, intercept, name_outputs(ensemble, len(intercept)))
 
@@ -420,7 +420,7 @@ def to_text(ensemble: BaseEstimator, most: int = 20) -> str:
     if "classes_" not in vars(ensemble):
         return _describe_sum(ensemble, names, most)
     for head, sides, learners, votes in _list_problems(ensemble):
-        sizes = np.abs(votes).reshape(len(votes), -1).max(axis=1, initial=0.0)
+        sizes = np.abs(votes).max(axis=tuple(range(1, votes.ndim)), initial=0.0)
         ranked = np.argsort(-sizes, kind="stable")[: np.count_nonzero(sizes)].tolist()
         line = _describe_sides if votes.ndim == 1 else _describe_classes
         found += [(head, line, learners[j], votes[j], sides) for j in ranked]

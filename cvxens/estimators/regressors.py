@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, replace
-from typing import Any, ClassVar, TypeAlias, final
+from typing import Any, ClassVar, final
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -25,10 +25,7 @@ from cvxens.estimators.samples import OracleFactory, TargetSample, Weighted
 from cvxens.problems.losses import Loss, SquaredError
 from cvxens.problems.penalties import L1
 from cvxens.problems.target_losses import AbsoluteError, Deviance, EpsilonInsensitive, HuberError, Pinball
-from cvxens.types import Array
-
-MakeFormulation: TypeAlias = Callable[[Any, Array, Array], Formulation]
-"""From the features, targets and weights of a sample, rows that are alike joined, to a formulation on scores."""
+from cvxens.types import Array, Data, Given
 
 TUBE = 0.1
 """The default width epsilon within which deviations cost nothing, in mean absolute deviations from the median."""
@@ -220,6 +217,13 @@ class LPBoostRegressor(Ensemble, Regressor):
         given = None if intercept is None else b_first
         return certify_ensemble(formulation, oracle, None, steps, u, w, given)
 
+    def score(self, X: Data, y: ArrayLike, sample_weight: Given = None) -> float:
+        """Return R^2, the share of squared deviations from the mean explained; of several quantiles the mean D^2."""
+        if self._n_scores == 1:
+            return float(super().score(X, y, sample_weight))
+        rate, of_each = metrics.d2_pinball_score, zip(np.ravel(self.quantile), self.predict(X).T, strict=True)
+        return float(np.mean([rate(y, f, sample_weight=sample_weight, alpha=q) for q, f in of_each]))
+
     def _to_scores(self, F: Array) -> Array:
         # rounding alone can turn them round
         return np.maximum.accumulate(F, axis=1) if F.ndim > 1 else F
@@ -257,7 +261,7 @@ class ColumnGenerationRegressor(OfAnyFormulation, Regressor):
 
     source: ClassVar[str] = "any formulation; by default least absolute deviations"
 
-    formulation: MakeFormulation = absolute_errors
+    formulation: Callable[..., Formulation] = absolute_errors
     oracle: str | OracleFactory = "stumps"
 
     def _state(self, sample: TargetSample) -> Formulation:

@@ -136,9 +136,6 @@ ManyAxes: TypeAlias = "Sequence[Axes] | None"
 
 GivenBands: TypeAlias = "Bands | None"
 
-Panels: TypeAlias = Mapping[int, Sequence[ShapeFunction]]
-"""By feature, its functions, of one score or of several."""
-
 
 @dataclass(repr=False)
 class ShapeDisplay:
@@ -271,7 +268,7 @@ class ShapeDisplay:
         return cls.from_effects(Effects.from_terms(terms, np.zeros(1), names, X=X), X, n_shown=n_shown, ax=ax)
 
     @classmethod
-    def _from_panels(cls, panels: Panels, n_shown: int, importances: Any = None) -> Self:
+    def _from_panels(cls, panels: Mapping[int, Sequence[ShapeFunction]], n_shown: int, importances: Any = None) -> Self:
         """Choose the features by importances or else by the sum of the total variations of their functions."""
         variations = {d: sum(shape.variation for shape in panel) for d, panel in panels.items()}
         sizes = variations if importances is None else importances
@@ -438,9 +435,11 @@ class EffectsDisplay(Display):
     n_shown: int = 20
 
     def __post_init__(self) -> None:
+        if not np.size(self.importances):
+            raise InvalidInput("importances", "found none", "give a model that depends on a feature")
         sizes = self.importances = validation.finite_array("importances", self.importances, ndim=1)
         validation.one_each("names", self.names, len(sizes), "effect")
-        if not sizes.max(initial=0.0) > 0 or sizes.min() < 0:
+        if not sizes.max() > 0 or sizes.min() < 0:
             raise InvalidInput("importances", "found them below 0, or all 0", "give a model that depends on a feature")
         validation.whole("n_shown", self.n_shown)
 

@@ -190,9 +190,8 @@ def _read_values(problem: cp.Problem, values: Mapping[cp.Variable, Data] | None)
             return {}
         if value is None:
             raise InvalidInput("values", f"found none of {v.name()}", "give values of all variables of the problem")
-        array = validation.finite_array(
-            v.name(), sparse.csr_array(value).todense() if sparse.issparse(value) else value
-        )
+        dense = sparse.csr_array(value).todense() if sparse.issparse(value) else value
+        array = validation.finite_array(v.name(), dense)
         if array.size != v.size:
             raise InvalidInput(v.name(), f"found shape {array.shape}", f"give an array of shape {v.shape}")
         arrays[v] = array.reshape(v.shape)

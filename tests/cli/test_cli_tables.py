@@ -406,10 +406,8 @@ def test_info(capsys, people, tmp_path):
 def test_info_warns(capsys, tmp_path):
     table = pd.DataFrame({"kind": ["a", "b"] * 20, "row": range(40), "flat": 1, "size": RNG.normal(size=40)})
     out = run(capsys, "info", put(tmp_path, table.to_csv(index=False)))[1]
-    assert (
-        "warning: the target has 40 different numbers: is it one of classes, or for a regressor?; --target 'kind' "
-        "would name another" in out
-    )
+    told = "the target has 40 different numbers: is it one of classes, or for a regressor?"
+    assert f"warning: {told}; --target 'kind' would name another" in out
     out = run(capsys, "info", put(tmp_path, table[["row", "flat", "kind"]].to_csv(index=False)))[1]
     assert "warning: constant features: flat" in out
     assert "warning: row counts the rows" in out

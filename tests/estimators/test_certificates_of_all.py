@@ -18,6 +18,8 @@ from cvxens import (
 )
 from cvxens.certificates import Certificate
 from cvxens.colgen import oracles
+from cvxens.errors import InvalidInput
+from cvxens.plotting import EffectsDisplay
 
 NEW, NEW_Y = two_classes(30, random_state=7)
 
@@ -42,16 +44,30 @@ def test_the_cv_class_tells_what_its_best_estimator_tells():
     assert search.certificate_.holds(1e-3)
     assert [level.objective for level in search.history_] == [level.objective for level in alone.history_]
     weights = np.arange(len(NEW_Y)) % 3
-    assert (
-        search.certify(NEW, NEW_Y, sample_weight=weights).primal
-        == alone.certify(NEW, NEW_Y, sample_weight=weights).primal
-    )
+    of_search, of_alone = (each.certify(NEW, NEW_Y, sample_weight=weights) for each in (search, alone))
+    assert of_search.primal == of_alone.primal
     nothing = search.certify(X, y, weights=0 * alone.dual_coef_, intercept=0.0)
     assert nothing.primal == pytest.approx(search.best_params_["C"] * len(y))
     np.testing.assert_array_equal(search.feature_importances_, alone.feature_importances_)
     np.testing.assert_array_equal(search.shape_functions_[0], alone.shape_functions_[0])
     gaussian = PriceSearchCV(InfiniteEnsembleSVC("gaussian"), {"gamma": [1.0]}, prices=[1.0], cv=2).fit(X, y)
     assert not hasattr(gaussian, "feature_importances_")
+
+
+@pytest.mark.parametrize("kind", [AdditiveClassifier, LPBoostClassifier, CGEnsSLSClassifier])
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_an_intercept_alone_is_certified_told_and_reported(tmp_path, kind, n_classes):
+    X, y = two_classes()
+    y = y if n_classes == 2 else np.arange(len(y)) % 3
+    model = kind(C=1e-7).fit(X, y)
+    assert all(len(part.weak_learners_) == 0 for part in model._parts())
+    assert [each.primal for each in np.ravel(model.certify(X, y))] == pytest.approx(
+        [each.primal for each in np.ravel(model.certificate_)], rel=1e-9
+    )
+    assert model.to_text() == ""
+    model.report(tmp_path / "page.html", X, y)
+    with pytest.raises(InvalidInput, match="found none; give a model that depends on a feature"):
+        EffectsDisplay.from_estimator(model, X)
 
 
 @pytest.mark.thinned(1, seed=range(3))

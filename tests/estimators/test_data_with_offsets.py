@@ -137,9 +137,8 @@ def test_simplified_stumps_with_scales():
     machine = InfiniteEnsembleSVC(SimplifiedStump([1.0, 0.5]), C=1.0, tol=1e-8).fit(X, Y)
     scaled = InfiniteEnsembleSVC("stump", C=1.0, tol=1e-8).fit(X * [1.0, 0.5], Y)
     assert machine.certificate_.primal == pytest.approx(scaled.certificate_.primal, rel=1e-7)
-    assert (
-        SVMDual(K, np.where(Y > 0, 1.0, -1.0), 1.0).certify(u=machine.dual_weights_, b=machine.intercept_).holds(1e-6)
-    )
+    dual = SVMDual(K, np.where(Y > 0, 1.0, -1.0), 1.0)
+    assert dual.certify(u=machine.dual_weights_, b=machine.intercept_).holds(1e-6)
     for scale in ([1.0], [1.0, -1.0], [1.0, np.nan]):
         with pytest.raises(ValueError, match="scale"):
             SimplifiedStump(scale)(X)

@@ -9,6 +9,7 @@ from brute_force import all_stumps, solve_all
 from estimator_samples import assert_optimal
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import xlogy
+from sklearn import metrics
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import GammaRegressor, PoissonRegressor, TweedieRegressor
 from sklearn.svm import SVR
@@ -46,10 +47,7 @@ def enumerate_all(loss):
 AdditiveStumps = partial(AdditiveRegressor, oracle="stumps")
 WIDTH = measure_deviation(T, np.ones(30))
 CASES = {
-    "absolute": (
-        [LPBoostRegressor(C=0.3), AdditiveStumps("absolute", C=0.3)],
-        lambda F: (0.3 * cp.norm1(T - F), []),
-    ),
+    "absolute": ([LPBoostRegressor(C=0.3), AdditiveStumps("absolute", C=0.3)], lambda F: (0.3 * cp.norm1(T - F), [])),
     "huber": (
         [LPBoostRegressor("huber", C=0.3), AdditiveStumps("huber", C=0.3)],
         lambda F: (0.3 / WIDTH * cp.sum(cp.huber(T - F, WIDTH)) / 2, []),
@@ -135,6 +133,8 @@ def test_quantiles_cross_nowhere_and_are_the_best_that_do_not():
     assert_optimal(model.certificate_, optimum, tol=1e-7, rel=1e-6)
     predicted = model.predict(RANDOM.uniform(-1, 7, (2000, 2)))
     assert (np.diff(predicted, axis=1) >= 0).all()
+    rates = [metrics.d2_pinball_score(T, f, alpha=level) for level, f in zip(q, model.predict(X).T, strict=True)]
+    assert model.score(X, T) == pytest.approx(sum(rates) / 3)
     # by construction: distances of intercepts outweigh all that the weak learners can take away
     assert (np.diff(model.intercept_) >= np.abs(np.diff(model.weights_, axis=1)).sum(axis=0) - 1e-12).all()
     assert model.dual_weights_.shape == (30, 3)

@@ -79,9 +79,8 @@ def test_several_quantiles_have_a_weight_each(sample):
     X, t = sample
     model = LPBoostRegressor("quantile", quantile=[0.2, 0.8], C=1.0).fit(X, t)
     rules = model.get_rules(X, t)
-    f = model.intercept_ + sum(
-        np.outer(hold(rule, X), w) for rule, *w in rules[["rule", "weight_0", "weight_1"]].itertuples(index=False)
-    )
+    listed = rules[["rule", "weight_0", "weight_1"]].itertuples(index=False)
+    f = model.intercept_ + sum(np.outer(hold(rule, X), w) for rule, *w in listed)
     assert f == pytest.approx(model.predict(X))
 
 

@@ -115,11 +115,7 @@ def is_for_sweep(estimator, check):
 
 
 @pytest.mark.thinned(where=is_for_sweep)
-@parametrize_with_checks(
-    [*CHECKED, *OTHERS],
-    expected_failed_checks=expect,
-    xfail_strict=True,
-)
+@parametrize_with_checks([*CHECKED, *OTHERS], expected_failed_checks=expect, xfail_strict=True)
 def test_scikit_learn_checks(estimator, check):
     assert check(estimator) is None
 

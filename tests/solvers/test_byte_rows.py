@@ -64,10 +64,7 @@ def test_products_are_those_of_the_array_and_within_their_bounds(rows, units, in
             assert abs(Fraction(value) - truth) <= Fraction(error)
 
 
-@given(
-    values=hnp.arrays(np.int8, st.integers(0, 40), elements=INTEGERS),
-    unit=st.floats(1e-300, 1e300),
-)
+@given(values=hnp.arrays(np.int8, st.integers(0, 40), elements=INTEGERS), unit=st.floats(1e-300, 1e300))
 def test_a_unit_is_found_only_where_it_loses_nothing(values, unit):
     packed, found = pack(values * unit)
     assert_array_equal(packed * found, values * unit)
