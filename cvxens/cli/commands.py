@@ -261,25 +261,28 @@ def _encoder_of(model: BaseEstimator) -> TableEncoder | None:
 @out_option("Write the predictions to FILE.")
 @json_option("a report")
 def predict(*, model: str, data: str, proba: bool, scores: bool, out: Path | None, json_file: Path | None) -> None:
-    """Predict for the samples of DATA with the saved MODEL, one line each.
+    """Predict for the samples of DATA with the saved MODEL, one line each; of several quantiles a column each.
 
     DATA is a file as that of `cvxens fit`. A table's columns may be in any order, and there may be others; what is not
     as it was in the fit, such as a level that it had not, is told on standard error. So is the score, where the target
     is there. Of an npz archive with a training and a test part, the test part is taken.
     """
+    import numpy as np
     import pandas as pd
 
     fitted = cvxens.load_model(model)
     X, y, remarks, _ = _read(data, fitted)
     with printing_warnings(data):
-        predicted, added = fitted.predict(X).tolist(), {}
+        predicted, added = fitted.predict(X), {}
         if proba:
             added["proba"] = _by_class(fitted, "--proba", "predict_proba", X)
         if scores:
             added["score"] = _by_class(fitted, "--scores", "decision_function", X)
         score = None if y is None else float(fitted.score(X, y))
     columns = {f"{kind}_{name}": values for kind, by_class in added.items() for name, values in by_class.items()}
-    frame = pd.DataFrame({"prediction": predicted, **columns}, dtype=object)
+    each = np.atleast_2d(predicted.T).tolist()
+    names = ["prediction"] if len(each) == 1 else [f"prediction_{k}" for k in range(len(each))]
+    frame = pd.DataFrame(dict(zip(names, each, strict=True)) | columns, dtype=object)
     text = frame.to_csv(index=False, lineterminator="\n", na_rep="nan")
     write("--out", out, text)
     if out is None:
@@ -287,7 +290,7 @@ def predict(*, model: str, data: str, proba: bool, scores: bool, out: Path | Non
     if score is not None:
         click.echo(f"score {score:.4f}", err=True)
     named = {"proba": "probabilities", "score": "scores"}
-    report = {"predictions": predicted, "score": score, "notes": list(remarks)}
+    report = {"predictions": predicted.tolist(), "score": score, "notes": list(remarks)}
     write_json(json_file, report | {named[kind]: values for kind, values in added.items()})
 
 

@@ -265,7 +265,7 @@ def certify_model(
 
     # it is convex in the scale, so it has one valley in its logarithm; a margin of 1 needs weights of about 1 in sum,
     # and e^12, either way, is 160,000 times that
-    middle = -np.log(vote.weights.sum() or 1.0)
+    middle = -np.log(vote.weights.sum())
     best = minimize_scalar(objective, bounds=(middle - 12, middle + 12), method="bounded")
     weights = np.exp(best.x) * vote.weights
     certificate = certify_ensemble(formulation, oracle, signs, vote.hypotheses, run.u, weights)

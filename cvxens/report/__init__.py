@@ -89,7 +89,7 @@ class Subject:
         n = read.shape[0]
         y = None if y is None else validation.labels("y", y, n)
         weights = None if sample_weight is None else validation.weights("sample_weight", sample_weight, n)
-        rows = getattr(X, "index", None)
+        rows = None if isinstance(X, Sequence) else getattr(X, "index", None)
         return cls(X, read, y, weights, list(map(str, range(n) if rows is None else rows)))
 
 

@@ -597,14 +597,7 @@ def _locate_largest(r: Array, grows: Array, largest: Array) -> int:
 # no division by zero is looked for, as that would be one by one: curvatures are above 0
 @njit(cache=True, nogil=True, error_model="numpy")
 def _find_partner(
-    row: Array,
-    diagonal: Array,
-    own: float,
-    least: float,
-    r: Array,
-    falls: Array,
-    steepest: float,
-    gains: Array,
+    row: Array, diagonal: Array, own: float, least: float, r: Array, falls: Array, steepest: float, gains: Array
 ) -> int:
     """Return the variable to lower when that of the largest r is raised, by the gain if there were no bounds."""
     zero = least - least

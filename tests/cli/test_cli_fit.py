@@ -103,6 +103,10 @@ def test_predictions_in_files(capsys, tmp_path, csv, model):
     assert document["score"] == load_model(model).score(*small_words())
     np.savez(tmp_path / "new.npz", X=small()[0][:3])
     assert run(capsys, "predict", model, tmp_path / "new.npz")[1].count("\n") == 4
+    targets = write_npz(tmp_path / "targets.npz", small()[0], np.arange(24))
+    quantiles = fit(capsys, targets, "loss=quantile", "quantile=[0.1, 0.9]", model="LPBoostRegressor")
+    header, *lines = run(capsys, "predict", quantiles, targets)[1].split()
+    assert (header, len(lines)) == ("prediction_0,prediction_1", 24)
 
 
 def test_certify_shows_the_fit_or_another_sample(capsys, tmp_path, csv, model):
