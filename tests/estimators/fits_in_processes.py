@@ -38,9 +38,8 @@ def answer(name):
         run = column_generation(formulations.soft_margin(C=0.3), oracles.Stumps(X), SIGNS, master=master)
         return run.certificate.primal, run.certificate.dual, run.decision_function(X).tolist()
     estimator = clone({**PUBLIC, **SOLVERS}[name]).fit(X, TARGETS.get(name, SIGNS))
-    certificate = (
-        estimator.certificate_ if hasattr(estimator, "certificate_") else estimator.best_estimator_.certificate_
-    )
+    certified = estimator if hasattr(estimator, "certificate_") else estimator.best_estimator_
+    certificate = certified.certificate_
     return certificate.primal, certificate.dual, np.asarray(estimator.predict(X)).tolist()
 
 

@@ -157,9 +157,8 @@ def test_a_given_matrix_is_its_kernel():
     K = KERNELS["perceptron"](X)
     given, made = InfiniteEnsembleSVC("precomputed", C=0.3, tol=1e-7).fit(K, Y), fit("perceptron")
     assert_allclose(given.decision_function(K), made.decision_function(X), atol=2e-3)
-    assert_array_equal(
-        given.predict(kernels.Perceptron()(NEW, X)), np.sign(given.decision_function(kernels.Perceptron()(NEW, X)))
-    )
+    new = kernels.Perceptron()(NEW, X)
+    assert_array_equal(given.predict(new), np.sign(given.decision_function(new)))
     scores = cross_val_score(InfiniteEnsembleSVC("precomputed", C=0.3), K, Y)
     assert_allclose(scores, cross_val_score(InfiniteEnsembleSVC("perceptron", C=0.3), X, Y), atol=0.05)
 
