@@ -7,8 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 from command_line import fit, python, run, small, write_csv, write_npz
+from sklearn.base import is_classifier
 
-from cvxens import LPBoostClassifier, load_model
+from cvxens import LPBoostClassifier, estimators, load_model
 
 
 @pytest.fixture
@@ -174,14 +175,26 @@ def test_the_chain_of_the_page_takes_a_table_with_text_and_gaps(capsys, tmp_path
     assert done == ["info", "fit", "predict", "report", "certify", "prove", "check"]
 
 
-@pytest.mark.parametrize("name", ["PriceSearchCV", "SupervisedKernelRLSClassifier"])
-def test_every_model_is_certified_by_its_fit_and_on_data(capsys, csv, name):
-    out = fit(capsys, csv, model=name)
-    for data in ([], [csv]):
-        status, printed, _ = run(capsys, "certify", out, *data)
-        # experts are of parts of the sample, so that on the whole they are no optimum
-        assert status == int(bool(data) and name.startswith("Supervised"))
-        assert "proven" in printed
+KINDS = {name: getattr(estimators, name) for name in estimators.__all__ if hasattr(getattr(estimators, name), "fit")}
+QUICK = {"PriceSearchCV", "SupervisedKernelRLSClassifier", "LPBoostRanker", "InfiniteEnsembleSVR"}
+
+
+@pytest.mark.thinned(where=lambda name: name not in QUICK)
+@pytest.mark.parametrize("name", KINDS)
+def test_every_estimator_goes_through_every_command(capsys, tmp_path, name):
+    X, y = small()
+    y = y if is_classifier(KINDS[name]()) else 1 + np.digitize(X[:, 0], [-1, 0, 1])
+    data, made = write_npz(tmp_path / "data.npz", X, y), ["--out", tmp_path / "made"]
+    out = fit(capsys, data, model=name)
+    asked = ["predict", data], ["predict", data, "--proba"], ["report", data, *made], ["export", *made]
+    for command, *more in (*asked, ["prove", data, *made]):
+        status, _, err = run(capsys, command, out, *more)
+        assert status == 0 or (err.startswith("error: ") and (command in {"export", "prove"} or "--proba" in more)), err
+    for given in ([], [data]):
+        status, told, _ = run(capsys, "certify", out, *given)
+        # ensembles of updates are no optimum, nor are experts of parts of a sample on the whole
+        assert status == int(name.startswith("PartialSVM") or (bool(given) and name.startswith("Supervised")))
+        assert "proven" in told
 
 
 def test_ctrl_c_keeps_what_there_is(capsys, tmp_path, csv, monkeypatch):

@@ -302,9 +302,8 @@ def test_parts_of_an_archive(capsys, tmp_path):
 
 def test_what_is_proven_in_plain_words(capsys, people):
     told, _ = fitted(capsys, people)
-    assert re.search(
-        r"^Proven: the objective is the best possible over all \d+ stumps, to rounding \(asked: 0.1 %\)\.$", told, re.M
-    )
+    proven = r"^Proven: the objective is the best possible over all \d+ stumps, to rounding \(asked: 0.1 %\)\.$"
+    assert re.search(proven, told, re.M)
     status, told, err, _ = fit(capsys, people, "--param", "max_columns=2", "--param", "columns_per_round=1")
     assert status == 0
     assert "warning: " in err

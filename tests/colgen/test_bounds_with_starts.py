@@ -104,9 +104,8 @@ def cases(draw):
     """Noisy products of two features, and a start of foreign hypotheses, stumps, copies and negations."""
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     X = rng.normal(size=(N, 2)).round(1)
-    y = np.where(X[:, 0] * X[:, 1] > 0, 1.0, -1.0) * np.where(
-        rng.random(N) < draw(st.sampled_from([0.05, 0.2, 0.4])), -1, 1
-    )
+    flipped = rng.random(N) < draw(st.sampled_from([0.05, 0.2, 0.4]))
+    y = np.where(X[:, 0] * X[:, 1] > 0, 1.0, -1.0) * np.where(flipped, -1, 1)
     y[:2] = 1.0, -1.0
     signs = st.sampled_from([1.0, -1.0])
     foreign = st.builds(Product, st.sampled_from([-0.3, 0.0, 0.2]), signs)

@@ -85,9 +85,8 @@ def test_a_wide_step_without_weight_takes_nothing_off_the_bound(far):
 
 def test_the_default_price_is_that_of_one_machine():
     X, y = two_classes(50, 3)
-    assert 4 / additive.measure_variance(sharded(X, y, [9])) == pytest.approx(
-        InfiniteEnsembleSVC().fit(X, y).C_, rel=1e-9
-    )
+    price = InfiniteEnsembleSVC().fit(X, y).C_
+    assert 4 / additive.measure_variance(sharded(X, y, [9])) == pytest.approx(price, rel=1e-9)
 
 
 @settings(max_examples=15)

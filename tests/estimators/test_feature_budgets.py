@@ -126,9 +126,8 @@ def test_rules_pay_for_each_feature_and_keep_their_shape():
     shaped, large = Monotone({0: 1}), FeatureBudget(1e6)
     free = LPBoostClassifier(C=0.5, oracle="pair_rules", constraints=[shaped, large]).fit(X, y)
     assert free.prices_ == {"feature budget": 0.0}
-    np.testing.assert_array_equal(
-        free.weights_, LPBoostClassifier(C=0.5, oracle="pair_rules", constraints=[shaped]).fit(X, y).weights_
-    )
+    without = LPBoostClassifier(C=0.5, oracle="pair_rules", constraints=[shaped]).fit(X, y)
+    np.testing.assert_array_equal(free.weights_, without.weights_)
 
 
 @pytest.mark.parametrize(

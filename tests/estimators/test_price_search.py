@@ -111,9 +111,8 @@ def test_pairs_are_taken_where_they_score_better(tmp_path):
     # arrays of rows, which files hold
     parts = list(folds.split(A, A[:, 0] * A[:, 1] > 0))
     product = PriceSearchCV(AdditiveClassifier(), cv=parts).fit(A, A[:, 0] * A[:, 1] > 0)
-    line = PriceSearchCV(AdditiveClassifier(), cv=folds).fit(
-        A, A[:, 0] + 0.7 * np.random.default_rng(1).normal(size=60) > 0
-    )
+    noisy = A[:, 0] + 0.7 * np.random.default_rng(1).normal(size=60)
+    line = PriceSearchCV(AdditiveClassifier(), cv=folds).fit(A, noisy > 0)
     assert (product.pairs_, line.pairs_) == (True, False)
     assert set(product.cv_results_["param_pairs"]) == {True, False}
     assert product.score(A, A[:, 0] * A[:, 1] > 0) > 0.9
@@ -504,9 +503,8 @@ def test_a_search_that_is_cut_ends_with_a_certified_machine(monkeypatch, clock, 
     seconds = 800.0 if "time" in ended else 0.0
     # one compiled loop is not interrupted
     monkeypatch.setattr(infinite_ensembles, "WHOLE", 0)
-    monkeypatch.setattr(
-        infinite_ensembles, "solve_blockwise", SlowSolver(blockwise.solve_blockwise, last, clock, seconds)
-    )
+    slow = SlowSolver(blockwise.solve_blockwise, last, clock, seconds)
+    monkeypatch.setattr(infinite_ensembles, "solve_blockwise", slow)
     machine = InfiniteEnsembleSVC("gaussian", max_time=1e3 if seconds else None)
     search = PriceSearchCV(machine, {"gamma": [0.1, 1.0]}, prices=CS, scoring="accuracy")
     with pytest.warns(ConvergenceWarning, match=ended):

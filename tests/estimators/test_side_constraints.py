@@ -150,9 +150,8 @@ def test_other_formulations_take_them(name):
 def test_a_regression_has_equal_means():
     model = LPBoostRegressor(C=0.3, tol=1e-6, constraints=[EqualMeanScores(at_most=0.1)])
     model.fit(X, T, sensitive_features=SEX)
-    optimum = enumerate_all(
-        lambda f: 0.3 * cp.norm1(T - f), lambda w: cp.norm1(w[:-1]), lambda f: near(f, 0.1), nonnegative=None
-    )
+    loss, penalty, held = lambda f: 0.3 * cp.norm1(T - f), lambda w: cp.norm1(w[:-1]), lambda f: near(f, 0.1)
+    optimum = enumerate_all(loss, penalty, held, nonnegative=None)
     one, other = (part.mean() for part in means(model.predict(X)))
     assert abs(one - other) <= 0.1
     assert_optimal(model.certificate_, optimum, tol=1e-6, rel=1e-5)

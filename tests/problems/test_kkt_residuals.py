@@ -161,9 +161,8 @@ def test_losses_of_kernel_problems_tie_their_multipliers():
     assert residuals("RegularizedExpLoss", u=2 * point["u"])["stationarity"] == pytest.approx(1.0, rel=1e-3)
     _, _, point = solved("RegularizedLeastSquares")
     f = K @ point["c"]
-    assert residuals("RegularizedLeastSquares", s=0 * y)["complementary slackness"] == pytest.approx(
-        np.abs(y - f).max()
-    )
+    found = residuals("RegularizedLeastSquares", s=0 * y)
+    assert found["complementary slackness"] == pytest.approx(np.abs(y - f).max())
     assert residuals("RegularizedLeastSquares", s=0 * y)["stationarity"] == pytest.approx(np.abs(f).max())
     problem, _, point = solved("SLSSVM")
     U = np.zeros_like(point["U"])
