@@ -5,7 +5,7 @@ from house import count_house, trace_lpboost
 
 HOUSE = {
     "files": 151,
-    "lines": 58260,
+    "lines": 58261,
     "code": 33675,
     "class names used twice": 3,
     "module constants": 287,

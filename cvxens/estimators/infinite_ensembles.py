@@ -435,8 +435,7 @@ class InfiniteEnsemble(KernelMachine):
         """Hold `sum_i v_i k(x_i, x) + b`, of coefficients with the sum 0, against the bound of a new solution."""
         self._refuse_precomputed()
         if "dual_coef_" not in vars(self):
-            found = "found one that was fitted over shards, where its coefficients stayed"
-            raise InvalidInput("model", found, "`certificate_` is that of its fit")
+            raise InvalidInput("model", "found one fitted over shards, where coefficients stayed", "see `certificate_`")
         v = check_shape("weights", weights, self.dual_coef_.shape)
         b = None if intercept is None else float(check_shape("intercept", intercept, ()))
         kernel, n = self._kernel, len(sample.X)

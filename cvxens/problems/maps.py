@@ -419,7 +419,9 @@ class LinearMap(ABC):
             off = off + errors + missed * self.spread
             counted, share = counted + off, 1 + sum_error(len(edges), 1.0)
         squares = share * float((np.maximum(counted, 0) ** 2).sum())
-        return Edges(float(counted.max(initial=0.0)), squares, lambda: share * counted, -np.inf, lambda: (edges, off))
+        # of no column the largest is 0; of some they may be all below, which an `initial` would hide
+        largest = float(counted.max()) if counted.size else 0.0
+        return Edges(largest, squares, lambda: share * counted, -np.inf, lambda: (edges, off))
 
     @staticmethod
     def measure_stationarity(penalty: Penalty, w: Array, f: Array, edges: Array, one_sided: bool) -> float:

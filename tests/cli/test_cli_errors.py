@@ -167,8 +167,8 @@ def test_a_place_that_cannot_be_written_is_told_before_the_work(capsys, folder, 
 
 
 def test_a_disk_that_is_full_in_the_end(capsys, tmp_path, monkeypatch):
-    def full(path, text):
-        return original(path, text) if not text else full_disk()
+    def full(path, text, encoding):
+        return original(path, text, encoding) if not text else full_disk()
 
     def full_disk():
         raise OSError(28, "No space left on device")

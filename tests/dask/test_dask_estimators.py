@@ -74,7 +74,7 @@ def test_an_estimator_over_shards_is_the_one_of_one_machine_and_the_same_bits_fo
     assert np.array_equal(model.decision_function(new), local.decision_function(new))
     assert np.array_equal(model.predict(new), local.predict(new))
     if name == "stump SVM":
-        with pytest.raises(InvalidInput, match="where its coefficients stayed"):
+        with pytest.raises(InvalidInput, match="where coefficients stayed"):
             local.certify(X, y, sample_weight=weights)
     else:
         again = local.certify(X, y, sample_weight=weights)
