@@ -68,6 +68,8 @@ def folder(tmp_path_factory):
 
 FIT = ["fit", "small.csv", "--out", "made", "--model"]
 ADDITIVE = "; give an ensemble of stumps, or a machine whose kernel is a sum over features, such as 'stump'"
+CELLS = "a line of the data has too few or too many cells"
+WITHOUT_DATA = "--test: found it without DATA; give the samples of the fit as DATA, and others with their target"
 REFUSED = [
     # files
     (["crosscheck", "junk.bin"], "junk.bin: found neither text nor a format that is known"),
@@ -110,7 +112,7 @@ REFUSED = [
     (["prove", "three", "third.npz", "--out", "made"], "MODEL: found one of 3 classes; give one of two"),
     (["prove", "trees", "heart.npz", "--out", "made"], "hypotheses an exact proof cannot name"),
     (["prove", "middle", "heart.npz", "--out", "made"], "no exact proof is known for"),
-    (["prove", "of_commented.csv", "commented.csv", "--out", "made"], "a line of the data has too few or too many"),
+    (["prove", "of_commented.csv", "commented.csv", "--out", "made"], CELLS),
     # new samples
     (["predict", "of_towns.csv", "missing.csv"], "missing.csv: found no column 'town'"),
     (["predict", "of_towns.csv", "words.csv"], "words.csv: found 'old' in line 2"),
@@ -125,7 +127,7 @@ REFUSED = [
     (["certify", "of_small.csv", "odd.csv"], "found the classes ['bad' 'odd']"),
     (["report", "of_small.csv", "small.csv", "--out", "made", "--explain", "99"], "explain: found [99]"),
     (["report", "no", "--out", "made"], "no"),
-    (["report", "of_small.csv", "--test", "small.csv", "--out", "made"], "--test: found it without DATA; give the"),
+    (["report", "of_small.csv", "--test", "small.csv", "--out", "made"], WITHOUT_DATA),
 ]
 
 

@@ -22,10 +22,10 @@ def test_the_graph_predicts_as_the_model_does(capsys, tmp_path, data, model):
     saved = fit(capsys, data, model=model)
     status, told, err = run(capsys, "export", saved, "--out", tmp_path / "model.onnx")
     assert (status, err) == (0, "")
-    of_classes = "" if model == "LPBoostRanker" else " and 3 classes"
+    names, of_classes = (["scores"], "") if model == "LPBoostRanker" else (["label", "scores"], " and 3 classes")
     assert told == f"{model} of 2 features{of_classes}; exported to {tmp_path / 'model.onnx'}\n"
     X, _ = small(30)
-    *label, scores = InferenceSession(tmp_path / "model.onnx").run(None, {"X": X})
+    *label, scores = InferenceSession(tmp_path / "model.onnx").run(names, {"X": X})
     assert run(capsys, "predict", saved, data)[1].split()[1:] == [str(value) for value in [*label, scores][0]]
     if label:
         np.testing.assert_array_equal(scores, load_model(saved).decision_function(X))

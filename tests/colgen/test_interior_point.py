@@ -32,9 +32,8 @@ def test_columns_of_any_values_at_any_scale_of_price_and_weight(weight, scale):
 @pytest.mark.parametrize("bounded", [True, False])
 def test_copies_of_columns_under_other_names(bounded):
     twice = np.hstack([H, H, -H])
-    run = column_generation(
-        formulations.soft_margin(0.4), Table(twice, 7, bounded=bounded), y, tol=1e-9, master=InteriorPointMaster
-    )
+    table = Table(twice, 7, bounded=bounded)
+    run = column_generation(formulations.soft_margin(0.4), table, y, tol=1e-9, master=InteriorPointMaster)
     assert run.certificate.primal == pytest.approx(linear_program(H, y, slack=0.4), rel=1e-8)
     assert run.certificate.proven == bounded
 

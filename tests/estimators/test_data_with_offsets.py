@@ -117,9 +117,8 @@ def test_folds_share_a_kernel_that_differs_by_its_origin_alone():
 def test_the_histogram_kernel_itself_is_exact():
     """Sums of minima of integers whose norms are beyond what floats resolve beside a distance of 1."""
     Z = np.array([[2.0**53, 1.0], [2.0**53 - 1, 3.0], [1.0, 2.0]])
-    assert_array_equal(
-        HistogramIntersection()(Z[:, :1]), [[2.0**53, 2.0**53 - 1, 1], [2.0**53 - 1, 2.0**53 - 1, 1], [1, 1, 1]]
-    )
+    minima = [[2.0**53, 2.0**53 - 1, 1], [2.0**53 - 1, 2.0**53 - 1, 1], [1, 1, 1]]
+    assert_array_equal(HistogramIntersection()(Z[:, :1]), minima)
     K = HistogramIntersection()(np.array([[1.0, 0.0], [1.0, 2.0**-60]]))
     assert K[0, 1] == 1.0
 
