@@ -196,9 +196,8 @@ class Interaction:
         They are added over the cells between the cuts of all; apart as they are if these cells are too many.
         """
         own = [cls(part.features, part.cuts, part.table * weights) for part, weights in parts]
-        cuts = tuple(
-            np.unique(np.concatenate(of_feature)) for of_feature in zip(*(one.cuts for one in own), strict=True)
-        )
+        of_features = zip(*(one.cuts for one in own), strict=True)
+        cuts = tuple(np.unique(np.concatenate(each)) for each in of_features)
         if prod(len(c) + 2 for c in cuts) > most:
             return own
         cells = [[find_cells(make_points(c), old) for c, old in zip(cuts, one.cuts, strict=True)] for one in own]

@@ -323,9 +323,8 @@ class BinnedFeatures:
         def add(tasks: slice) -> None:
             _sum_bins((tasks.start, tasks.stop), weights, bins, sums)
 
-        map_slices(
-            add, n_outputs * (len(bins.groups) - 1), threads_for(weights.integers.size * self.n_features), guided=True
-        )
+        n_threads = threads_for(weights.integers.size * self.n_features)
+        map_slices(add, n_outputs * (len(bins.groups) - 1), n_threads, guided=True)
         return sums
 
     def refine(self, runs: Ints, weights: Weights, below: Ints, sides: Ints, closed: Closed) -> Refined:

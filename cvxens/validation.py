@@ -145,9 +145,8 @@ def feature_index(argument: str, feature: object, names: Sequence[str], n_featur
     if isinstance(feature, int | np.integer) and not isinstance(feature, bool) and 0 <= feature < n_features:
         return int(feature)
     known = f"the names {', '.join(names[:5])}{', ...' * (len(names) > 5)} or " if len(names) else ""
-    raise InvalidInput(
-        argument, f"found the feature {feature!r:.100}", f"give {known}indices from 0 to {n_features - 1}"
-    )
+    remedy = f"give {known}indices from 0 to {n_features - 1}"
+    raise InvalidInput(argument, f"found the feature {feature!r:.100}", remedy)
 
 
 def finite_array(
@@ -164,9 +163,8 @@ def finite_array(
             raise TypeError(f"values of type {array.dtype}")
         array = array.astype(np.float64, copy=False)
     except (OverflowError, TypeError, ValueError) as error:
-        raise InvalidInput(
-            argument, f"found something that is not numeric ({error})", "give an array of numbers"
-        ) from None
+        found = f"found something that is not numeric ({error})"
+        raise InvalidInput(argument, found, "give an array of numbers") from None
     if ndim is not None and array.ndim != ndim:
         found = f"found {array.ndim} dimensions, shape {array.shape}"
         raise InvalidInput(argument, found, f"give an array of {ndim} dimensions")

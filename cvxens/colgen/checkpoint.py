@@ -309,9 +309,8 @@ def read_record(path: Path) -> Any:
     kinds = OSError, RecursionError, ValueError
     with refusing("checkpoint", f"found that {path} cannot be read", "name another file", kinds, raised=DataFileError):
         with path.open("rb") as file:
-            first = re.fullmatch(
-                rb"cvxens checkpoint (\d{1,9}) ([0-9a-f]{64})\n", file.read(99).partition(b"\n")[0] + b"\n"
-            )
+            head = file.read(99).partition(b"\n")[0] + b"\n"
+        first = re.fullmatch(rb"cvxens checkpoint (\d{1,9}) ([0-9a-f]{64})\n", head)
         content = read_file(path).partition(b"\n")[2] if first else b""
     if first is None:
         raise DataFileError("checkpoint", f"found no checkpoint in {path}", "name another file")

@@ -59,6 +59,7 @@ from cvxens.problems.problem import FEASIBLE
 from cvxens.problems.soundness import QUICK, check_formulation
 from cvxens.proofs import Proof, prove, prove_inseparable
 from cvxens.proofs.forms import Statement
+from cvxens.rounding import TINY
 from cvxens.types import Array, Data, Given
 
 PATIENCE = 20
@@ -189,9 +190,8 @@ def iterate(
         under = "" if condition is None or bound == -inf else condition(columns.entered, solution, priced)
         incumbent = _best_of(incumbent, Incumbent(columns.entered, solution, bound, solution.u, priced, under), tol)
         now, gap = time.perf_counter(), relative_gap(incumbent.solution.objective, incumbent.bound)
-        yield Step(
-            number, solution, priced, bound, columns.entered, now - solved, solved - began, incumbent, gap, now - first
-        )
+        seconds = now - solved, solved - began
+        yield Step(number, solution, priced, bound, columns.entered, *seconds, incumbent, gap, now - first)
         if cut is not None:
             raise cut
         if new := columns.choose(priced, solution) or columns.price_past_duplicates(priced, solution):
@@ -702,10 +702,12 @@ def column_generation(
             # what counts, but is not cut
             if master is fastest_master:
                 formulation = formulation.read(signs)
-                # all stumps at once are more columns than a run wants that counts them, or has some
-                at_once = not first and max_columns is None and len(signs) >= InteriorPointMaster.many_samples
-                if at_once and InteriorPointMaster.can_begin_with(oracle, formulation):
+                # what begins near an optimum has more columns than a run wants that counts them, or has some stumps
+                own, is_large = max_columns is None, len(signs) >= InteriorPointMaster.many_samples
+                if own and is_large and not first and InteriorPointMaster.can_begin_with(oracle, formulation):
                     begin = InteriorPointMaster.begin_with_stumps
+                elif own and formulation.terms[0].rounded and (is_large or declared(oracle, "every_step") is None):
+                    begin = partial(begin_with_neighbour, first)
                 master = partial(fastest_master_over, oracle)
             restrict = partial(Restricted, formulation, signs, listed=True)
             if formulation.holds_own_terms:
@@ -715,6 +717,48 @@ def column_generation(
     proof = run.certificate.exact() if exact else None
     assert proof is None or isinstance(proof, Proof)
     return replace(run, proof=proof, origin=RunOrigin(formulation, oracle, signs))
+
+
+def begin_with_neighbour(
+    start: Sequence[Hypothesis], master: InteriorPointMaster, oracle: Oracle, tol: float
+) -> Sequence[Hypothesis]:
+    """Begin a run near the optimum for a smooth neighbour of its loss; returns what that has beside the start.
+
+    The kinks are rounded off over a width d (Nesterov 2005), so that Newton's method serves. Multipliers of a neighbour
+    are the loss's, and it costs ``loss(z) + u'z + loss*(-u)`` at (z, u), at most C d / 16 of each sample whose slope is
+    between its bounds, of which a small d leaves few. Where these are hardly more than the weights, it is as hard as
+    the loss, and the rest is for the interior-point method. Absolute errors with pairs to 1e-3 take 0.5 to 0.8 of the
+    time of that method alone for 300 to 5,000 samples, 0.3 for 10,000 and 0.2 for 40,000.
+    """
+    formulation, loss, known, least = master.restricted.formulation, master.loss, tuple(start), inf
+    # columns of edges without bounds are found for ever
+    if declared(oracle, "n_hypotheses") == inf:
+        return ()
+    width, goal = 0.1 * (float(np.abs(loss.t - np.median(loss.t)).mean()) or 1.0), 5e-3
+    for _ in range(3):
+        near, half = loss.rounded(width), time_left() / 2  # the other half is to price and to certify
+        neighbour = replace(formulation, loss=near, decide=None)
+        run = column_generation(neighbour, oracle, tol=max(goal, tol / 2), max_time=half, start=known)
+        z = run.decision_function(oracle.sample)
+        if (objective := loss.value(z) + master.penalty.value(run.weights)) >= least:
+            break
+        known, least = tuple(column.hypothesis for column in run.columns), objective
+        u = loss.repair(run.u, master.restricted.y if formulation.intercept else None)
+        master.near = dict(zip(known, run.weights.tolist(), strict=True)), u
+        lost = loss.value(z) + float(u @ z) - loss.dual_value(u)
+        # on 1,000 to 40,000 samples it is as d^1.5
+        share = (0.3 * tol * objective / max(lost, TINY)) ** (1 / 1.5)
+        n_curved = np.count_nonzero(near.curvature(near.multipliers(z)))
+        is_hard = 3 * share * n_curved < np.count_nonzero(run.weights)
+        if share > 0.7 or is_hard or run.ending is not Ending.OPTIMAL:
+            break
+        width, goal = share * width, 0.0
+    with limit_time(inf) as clock:
+        if run.ending is Ending.INTERRUPTED:
+            # that of the run around it, too
+            clock.interrupt()
+    first = set(start)
+    return [hypothesis for hypothesis in known if hypothesis not in first]
 
 
 def fastest_master_over(oracle: Oracle, formulation: Formulation, y: Array) -> Master:
@@ -809,7 +853,7 @@ class Search:
             if (ending := self._take_up(saved, limits)) is not None:
                 return ending
             clock.restart()
-        elif self.begin is not None:
+        elif self.begin is not None and isinstance(self.master, InteriorPointMaster):
             with one_blas_thread():
                 self.found = tuple(self.begin(self.master, self.oracle, limits.tol))
         for raw_step in iterate(

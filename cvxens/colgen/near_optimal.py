@@ -869,9 +869,8 @@ class _BandSearch:
                     search.take(column, s)
         # neighbouring points one after the other: what is best at one of them is not far from it at the next
         done = search.find((*ends[::2], *ends[1::2]))
-        shape, importance = (
-            take_ends(ends[at], found[of]) for at, of in ((slice(-2), slice(-1)), (slice(-2, None), slice(-1, None)))
-        )
+        shape = take_ends(ends[:-2], found[:-1])
+        importance = take_ends(ends[-2:], found[-1:])
         return Band(d, self.X[rows, d].astype(np.float64), shape, importance), done
 
     def _make_oracle(self, sample: Array) -> Oracle:

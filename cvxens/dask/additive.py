@@ -151,9 +151,8 @@ def find_values(sample: ShardedSample) -> tuple[tuple[Array, ...], Array]:
 
     def ask(shares: Array, most: int) -> tuple[Any, ...]:
         told, combine = (list_values, shares, most), partial(list_each, most=most)
-        return tuple(
-            sample.map_reduce(*told, each=(np.cumsum(sample.counts) - sample.counts).tolist(), combine=combine)
-        )
+        firsts = (np.cumsum(sample.counts) - sample.counts).tolist()
+        return tuple(sample.map_reduce(*told, each=firsts, combine=combine))
 
     roots = find_roots(sample)
     few = ask(np.ones(roots.shape), MOST_VALUES)
@@ -571,9 +570,8 @@ class AdditiveSearch:
         # of many rows each stands for several of its class
         prices = rows.prices * (n_near / np.maximum(kept, 1))[(rows.y > 0).astype(np.intp)]
         made = integrate(knots, edges)
-        others = Others(
-            interpolate(rows.values, rows.codes, knots, made, 0.0), float(np.ldexp(float(totals.sum()), self.exponent))
-        )
+        balance = float(np.ldexp(float(totals.sum()), self.exponent))
+        others = Others(interpolate(rows.values, rows.codes, knots, made, 0.0), balance)
         settled = float(np.ldexp(float(totals[1] - totals[0]), self.exponent))
         known = settled - float((edges * made).sum()) / 2
         problem = SVMOverRows(sort_rows(rows, knots.scales), rows.y, prices, others, known)

@@ -277,9 +277,8 @@ class ShardedMaster:
         threshold = self.penalty.threshold(found.w, edges if nonnegative else np.abs(edges))
         closed = edges > 0 if nonnegative else None
         u: Any = found.u
-        return MasterSolution(
-            found.w, np.asarray(found.b), u, u, found.value, threshold, closed, exact=exact, edges=edges
-        )
+        b, value = np.asarray(found.b), found.value
+        return MasterSolution(found.w, b, u, u, value, threshold, closed, exact=exact, edges=edges)
 
     def minimise(self, tol: float) -> Solved:
         """Step until the gap is allowed, narrowing the width where that keeps it; returns the best of either side."""
@@ -415,9 +414,8 @@ class ShardedMaster:
         """Return the step of some that decreases the smoothed objective most; 0 if none does."""
         change = self.restricted.stumps.vote(d, db)
         values = self.sample.map_reduce(evaluate_along, at.u.vote, change, STEPS, at.u.loss)
-        objectives = [
-            to_float(value) + self.penalty.value(at.w + step * d) for step, value in zip(STEPS, values, strict=True)
-        ]
+        pairs = zip(STEPS, values, strict=True)
+        objectives = [to_float(value) + self.penalty.value(at.w + step * d) for step, value in pairs]
         best = int(np.argmin(objectives))
         return float(STEPS[best]) if objectives[best] < at.smoothed else 0.0
 

@@ -449,9 +449,8 @@ def read_numbers(argument: str, block: Any) -> Numbers:
     remedy = "give numbers, and code categories as such first"
     with refusing(argument, "found what is no number", remedy, (TypeError, ValueError)):
         # columns of pandas' own types have objects of its own where they are missing, which become NaN
-        is_own = hasattr(block, "dtypes") and not all(
-            isinstance(each, np.dtype) for each in np.atleast_1d(block.dtypes)
-        )
+        kinds = np.atleast_1d(getattr(block, "dtypes", ()))
+        is_own = not all(isinstance(each, np.dtype) for each in kinds)
         numbers = np.asarray(block.astype(np.float64) if is_own else block)
         return numbers if numbers.dtype.kind in "biuf" else numbers.astype(np.float64)
 

@@ -543,9 +543,8 @@ class Learner(CallbackSupport, BaseEstimator, ABC):  # type: ignore[misc, valid-
             # of ensembles, and of kernels
             weights = vars(self).get("weights_", vars(self).get("dual_coef_"))
             intercept = vars(self).get("intercept_") if intercept is None else intercept
-        found: Certificate | list[Certificate] = self._map_problems(
-            type(self)._certify, sample, weights=weights, intercept=intercept
-        )
+        point = {"weights": weights, "intercept": intercept}
+        found: Certificate | list[Certificate] = self._map_problems(type(self)._certify, sample, **point)
         return found
 
     @abstractmethod

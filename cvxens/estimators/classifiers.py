@@ -170,10 +170,8 @@ class LPBoostClassifier(Ensemble, Classifier):
         if found.primal <= 0 and least < 1:
             warn_of(self, none, f"raise nu, as from {least:g} on there is one, or leave it out")
         if best > 0:
-            reached = (
-                f"the weights are those of the default price, of a relative gap of {run.certificate.relative_gap:.3g}"
-            )
-            warn_of(self, f"{reached}, which are right on more samples", "raise nu, or leave it out")
+            reached = f"a relative gap of {run.certificate.relative_gap:.3g}, which are right on more samples"
+            warn_of(self, f"the weights are those of the default price, of {reached}", "raise nu, or leave it out")
         return run
 
     def _usual_price(self, sample: Sample) -> float | None:

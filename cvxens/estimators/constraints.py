@@ -134,9 +134,8 @@ class Shape(Constraint):
         signs: Array = np.zeros(n_features) if before is None else np.array(before, np.float64)
         for feature, sign in given.items():
             if isinstance(sign, bool) or sign not in {-1, 0, 1}:
-                raise InvalidInput(
-                    "constraints", f"found {name} with {sign!r:.100} for {feature!r:.100}", "give +1 or -1"
-                )
+                found = f"found {name} with {sign!r:.100} for {feature!r:.100}"
+                raise InvalidInput("constraints", found, "give +1 or -1")
             place = validation.feature_index("constraints", feature, sample.names, n_features)
             if sign and sample.features is not None and sample.features[place].categories is not None:
                 found = f"found {name} for {feature!r:.100}, whose levels have no order"

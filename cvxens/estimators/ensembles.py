@@ -221,9 +221,8 @@ class Ensemble(Learner):
             for one in check_constraints(self.constraints):
                 if not one.several_scores:
                     each = f"for {len(sample.classes)} classes, each of which has a score of its own"
-                    raise InvalidInput(
-                        "constraints", f"found {type(one).__name__} {each}", "give samples of two classes"
-                    )
+                    found = f"found {type(one).__name__} {each}"
+                    raise InvalidInput("constraints", found, "give samples of two classes")
 
     def _most_rounds(self, sample: Sample) -> None:
         """Return None, as the number of rounds is not known in advance."""
@@ -573,9 +572,8 @@ def average(formulation: Formulation, oracle: Oracle, sample: object, run: Run, 
                 weights[column.hypothesis] = weights.get(column.hypothesis, 0.0) + w / len(members)
     b = np.mean([member.intercept for member in members], axis=0)
     columns, w = [Column(hypothesis, oracle.sample, 0.0) for hypothesis in weights], np.array(list(weights.values()))
-    certificate = certify_ensemble(
-        formulation, oracle, label(formulation, sample), list(weights), run.u, w, b, rescale=False
-    )
+    point = list(weights), run.u, w, b
+    certificate = certify_ensemble(formulation, oracle, label(formulation, sample), *point, rescale=False)
     if len(members) > 1:
         certificate = replace(certificate, note=f"{certificate.note}, of a mean of {len(members)} ensembles")
     return replace(run, certificate=certificate, columns=columns, weights=w, intercept=b)

@@ -86,9 +86,8 @@ class ForeignVote:
             sums[feature, threshold] = sums.get((feature, threshold), 0.0) + (above - below) / 2
         found = {key: value for key, value in {**sums, None: always}.items() if value}
         signs = [1 if value > 0 else -1 for value in found.values()]
-        hypotheses = [
-            Constant(sign) if key is None else Stump(*key, sign) for key, sign in zip(found, signs, strict=True)
-        ]
+        pairs = zip(found, signs, strict=True)
+        hypotheses = [Constant(sign) if key is None else Stump(*key, sign) for key, sign in pairs]
         return cls(tuple(hypotheses), np.abs(list(found.values())))
 
     def __call__(self, X: Array) -> Array:
@@ -289,10 +288,8 @@ def _prove_vote(
     restricted.add([Column(hypothesis, X, 0.0) for hypothesis in vote.hypotheses])
     b = float(restricted.evaluate(restricted.shift({"w": vote.weights, "u": run.u})).b)
     # a stump whose threshold is beyond all values of this sample is a constant on it
-    values = [hypothesis(X) for hypothesis in vote.hypotheses]
-    hypotheses = [
-        Constant(int(h[0])) if (h == h[0]).all() else own for h, own in zip(values, vote.hypotheses, strict=True)
-    ]
+    pairs = [(own, own(X)) for own in vote.hypotheses]
+    hypotheses = [Constant(int(h[0])) if (h == h[0]).all() else own for own, h in pairs]
     return prove(formulation, X, y, hypotheses, vote.weights, b, u=run.proof, over=over, as_given=True)
 
 
@@ -342,9 +339,8 @@ def _find_library(model: object) -> Library:
     kind = _find_kind(model, LIBRARIES)
     if kind is None:
         known = ", ".join(name.rpartition(".")[2] for name in [*LIBRARIES, SVC])
-        raise InvalidInput(
-            "model", f"found a {type(model).__name__}", f"give a fitted one of {known}; `certify` of ours"
-        )
+        remedy = f"give a fitted one of {known}; `certify` of ours"
+        raise InvalidInput("model", f"found a {type(model).__name__}", remedy)
     return LIBRARIES[kind]
 
 

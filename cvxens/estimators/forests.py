@@ -138,9 +138,8 @@ class SupervisedKernelExperts(Learner):
     ) -> LeastSquaresExperts:
         if len(X) > WRITTEN_OUT:
             try:
-                return iterated_least_squares_experts(
-                    kernel.unwritten(X), Y, gamma, members, tol=tol, n_jobs=self.n_jobs
-                )
+                K = kernel.unwritten(X)
+                return iterated_least_squares_experts(K, Y, gamma, members, tol=tol, n_jobs=self.n_jobs)
             except SolverFailed as failure:
                 if len(X) > MOST_WRITTEN_OUT:
                     raise
@@ -282,9 +281,8 @@ class SupervisedKernelRLSClassifier(SupervisedKernelExperts, Classifier):
         return {**learnt, "codes_": codes}
 
     def _scores(self, X: Matrix) -> Array:
-        scores = np.concatenate(
-            [vote(part @ self.codes_.T) for part in self._expert_scores(X, self.experts_.coefficients)]
-        )
+        parts = self._expert_scores(X, self.experts_.coefficients)
+        scores = np.concatenate([vote(part @ self.codes_.T) for part in parts])
         return scores[:, 1] - scores[:, 0] if len(self.classes_) == 2 else scores
 
     def predict_proba(self, X: Data) -> Array:

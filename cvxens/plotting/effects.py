@@ -321,9 +321,9 @@ def _draw(ax: Axes, panel: Sequence[ShapeFunction]) -> None:
     ax.axhline(0.0, color=FAINT, linewidth=0.8, zorder=0)
     ax.set_xlabel(panel[0].name)
     ax.margins(y=0.12)
-    styles: list[dict[str, Any]] = [
-        {"color": PALETTE[k % len(PALETTE)], "label": shape.of or None} for k, shape in enumerate(panel)
-    ]
+    colours = [PALETTE[k % len(PALETTE)] for k in range(len(panel))]
+    pairs = zip(colours, panel, strict=True)
+    styles: list[dict[str, Any]] = [{"color": colour, "label": shape.of or None} for colour, shape in pairs]
     first = panel[0]
     if (values := first.places) is not None:
         _draw_bars(ax, panel, values, styles)

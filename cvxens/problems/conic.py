@@ -393,9 +393,8 @@ class DualBound:
         counts = np.diff(sparse.csr_array(form.A[:, form.rows]).indptr)
         inexact = sparse.diags_array(np.where(counts > 1, counts * EPSILON, 0.0))
         along_signs = sparse.diags_array((np.arange(B.shape[1]) >= len(self.rest)).astype(float))
-        chosen = Equations.choose(
-            B, inexact @ (abs(form.A) @ abs(self.vanishing)) @ along_signs, form.cones.depths(dual)
-        )
+        rounding = inexact @ (abs(form.A) @ abs(self.vanishing)) @ along_signs
+        chosen = Equations.choose(B, rounding, form.cones.depths(dual))
         if chosen is None:
             return None
         # l misses an equation that is left out by no more than others if A x = 0 and c'x = 0 along its x, exactly

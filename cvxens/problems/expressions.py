@@ -577,9 +577,8 @@ class ExpressionPenalty(Penalty):
         prices = []
         for unit in units:
             try:
-                once, twice = (
-                    self._price_step(w, signed, length * step * unit.reshape(1, *w.shape[1:])) for length in (1, 2)
-                )
+                own = step * unit.reshape(1, *w.shape[1:])
+                once, twice = (self._price_step(w, signed, length * own) for length in (1, 2))
             except SolverFailed as failure:
                 if failure.attempts[0].status != "infeasible":
                     raise

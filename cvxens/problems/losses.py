@@ -117,6 +117,8 @@ class Loss(ABC):
     smoothed : callable, optional
         ``smoothed(width)``: a smooth function near the loss, whose multipliers are in the domain of the loss's
         conjugate, with its `value`, `multipliers` and second derivatives ``curve(z, X)`` in the weights of columns X.
+    rounded : callable, optional
+        ``rounded(width)``: a smooth loss near it, in units of the targets, whose multipliers are in its domain too.
     model_violation : callable, optional
         The sum of the violations of side constraints as an expression of the cvxpy variable z.
     held : Loss, optional
@@ -133,6 +135,7 @@ class Loss(ABC):
     curvature: Callable[[Array], Array] | None = None
     hessian: Callable[[Array, Array, NDArray[np.intp]], Array] | None = None
     smoothed: Callable[[float], Any] | None = None
+    rounded: Callable[[float], Loss] | None = None
     model_violation: Callable[[cp.Expression], cp.Expression] | None = None
     held: Loss | None = None
 

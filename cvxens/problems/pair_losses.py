@@ -284,9 +284,8 @@ class PairLoss(OfDifferences):
         group = self.groups[order]
         before = np.concatenate([np.zeros((*values.shape[:-1], 1)), of_positives[..., ends[:-1]]], axis=-1)
         found = np.empty_like(sorted_values)
-        found[..., order] = np.where(
-            side, of_negatives[..., ends][..., group] - of_negatives, of_positives - before[..., group]
-        )
+        after = of_negatives[..., ends][..., group] - of_negatives
+        found[..., order] = np.where(side, after, of_positives - before[..., group])
         return found
 
     def count_below(self, f: Array, beyond: float) -> Indices:
@@ -616,9 +615,8 @@ class PairwiseSquaredHinge(PairLoss):
         # |v|^2 of v = length C x_p x_q (1 - f_p + f_q)_+ + share_p share_q, by price: over C it is the loss of the flow
         own = (length**2 * price * scales**2 * sum_squares(self, f, weights=scales**2))[self.positive]
         mixed = (2 * length * scales * share * sum_slacks(self, f, scales * share))[self.positive]
-        given, taken = (
-            np.bincount(self.groups, share**2 * side, self.n_groups) for side in (self.positive, ~self.positive)
-        )
+        sides = self.positive, ~self.positive
+        given, taken = (np.bincount(self.groups, share**2 * side, self.n_groups) for side in sides)
         of_rest = given * taken / self.prices
         return np.concatenate([a, -own / 2, -mixed / 2, -of_rest / 2])
 

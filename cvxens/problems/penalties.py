@@ -532,10 +532,9 @@ class Structured(Penalty):
 
     def _measure(self, w: Array) -> Array:
         """Return the sizes of weights, one for each or for each row."""
-        norm = self.structure.norm
-        return (
-            np.abs(w).ravel() if norm is None else np.linalg.norm(self._split(w), 2.0 if norm == ALL else norm, axis=1)
-        )
+        if (norm := self.structure.norm) is None:
+            return np.abs(w).ravel()
+        return np.linalg.norm(self._split(w), 2.0 if norm == ALL else norm, axis=1)
 
     def _read(self, edges: Edges) -> tuple[Array, float]:
         """Return the sizes of the edges inside and a bound on those outside; where all are one row it is inside."""

@@ -507,9 +507,8 @@ def _check_threshold(claims: _Claims, penalty: Penalty, w: Array, edges: Array, 
     row.flat[0] = further
     joined = _know_all(penalty, np.concatenate([edges, row]), nonnegative)
     before, after = penalty.conjugate(known), penalty.conjugate(joined)
-    lost = (
-        max(after - before, 0.0) / max(abs(before) + abs(after), TINY) + penalty.shrink(known) - penalty.shrink(joined)
-    )
+    risen = max(after - before, 0.0) / max(abs(before) + abs(after), TINY)
+    lost = risen + penalty.shrink(known) - penalty.shrink(joined)
     found = (
         f"whose threshold is {threshold:.6g} at edges {_show(edges)}, where a further one with an edge of {further:.6g}"
     )

@@ -113,9 +113,8 @@ def _find_common_norm(sums: Sequence[Structure]) -> float | Literal["all"] | Non
     norms = {each.norm for each in sums if not each.is_indifferent}
     norm = next(iter(norms), sums[0].norm)
     # squares are the same sum by weights and by rows of norm 2, and by those of no other norm
-    if len(norms) > 1 or (
-        norm in {1.0, inf} and any(each.is_indifferent and any(each.entry.form or ()) for each in sums)
-    ):
+    has_squares = any(each.is_indifferent and any(each.entry.form or ()) for each in sums)
+    if len(norms) > 1 or (norm in {1.0, inf} and has_squares):
         beside = "a norm of all weights beside other sums"
         raise Unrecognised(beside if ALL in norms else "a sum of different norms of the rows")
     return norm

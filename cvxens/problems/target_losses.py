@@ -21,7 +21,7 @@ from cvxens import validation
 from cvxens.docstrings import documented
 from cvxens.errors import InvalidInput
 from cvxens.problems.linear_dual import Hinges, LinearDual
-from cvxens.problems.losses import BoundedSlopes, ClippedSquares, PiecewiseLinear, halve_product
+from cvxens.problems.losses import BoundedSlopes, ClippedSquares, Loss, PiecewiseLinear, halve_product
 from cvxens.problems.modelling import Term, cp
 from cvxens.rounding import EPSILON, TINY
 from cvxens.types import Array
@@ -102,6 +102,9 @@ class AbsoluteError(SumOfHinges):
         C = np.broadcast_to(self.C, self.t.shape)
         return LinearDual((Hinges(1.0, self.t, C), Hinges(-1.0, self.t, C)))
 
+    def rounded(self, width: float) -> Loss:
+        return HuberError(self.t, width / 2, 2 * self.C / width)
+
 
 @documented
 @dataclass(frozen=True, eq=False)
@@ -137,6 +140,9 @@ class Pinball(SumOfHinges):
     def linear_dual(self) -> LinearDual:
         C = np.broadcast_to(self.C, self.t.shape)
         return LinearDual((Hinges(1.0, self.t, self.q * C), Hinges(-1.0, self.t, (1 - self.q) * C)))
+
+    def rounded(self, width: float) -> Loss:
+        return HuberError(self.t, width / 2, self.C / width, self.q)
 
 
 @documented
@@ -175,12 +181,15 @@ class EpsilonInsensitive(SumOfHinges):
 class HuberError(ClippedSquares, SumOverTargets):
     """C sum_i of 1/2 r_i^2 where |r_i| <= delta and delta (|r_i| - delta/2) beyond, r = t - z (Huber 1964).
 
-    Its dual value is ``t'u - sum_i u_i^2 / (2 C_i)`` on |u| <= delta C.
+    Its dual value is ``t'u - sum_i u_i^2 / (2 C_i)`` on |u| <= delta C. Near that of a quantile of level q it is that
+    plus C s (r + s/2), s = (2 q - 1) delta, and the dual value with t + s, ``-2 (1 - q) delta C <= u <= 2 q delta C``.
 
     Parameters
     ----------
     delta : float
         The deviation from which on it is linear, above 0.
+    q : float or ndarray of shape (n_samples,)
+        The level of the quantile whose `Pinball` it is near, above 0 and below 1.
 
     Examples
     --------
@@ -191,6 +200,7 @@ class HuberError(ClippedSquares, SumOverTargets):
     t: Array
     delta: float = 1.0
     C: float | Array = 1.0
+    q: float | Array = 0.5
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -198,17 +208,19 @@ class HuberError(ClippedSquares, SumOverTargets):
 
     @property
     def aims(self) -> Array:
-        return self.t
+        return self.t + (2 * self.q - 1) * self.delta
 
     @property
     def bounds(self) -> tuple[float | Array, float | Array]:
-        return -self.delta * self.C, self.delta * self.C
+        return -2 * (1 - self.q) * self.delta * self.C, 2 * self.q * self.delta * self.C
 
     def model(self, z: cp.Expression) -> Term:
-        return Term(cp.sum(cp.multiply(self.C / 2, cp.huber(self.t - z, self.delta))))
+        r, shift = self.t - z, (2 * self.q - 1) * self.delta
+        near = cp.multiply(self.C / 2, cp.huber(r, self.delta))
+        return Term(cp.sum(near + cp.multiply(self.C * shift, r + shift / 2)))
 
     def dual_terms(self, u: Array) -> Array:
-        return np.stack([self.t * u, -halve_product(u, u, self.C)])
+        return np.stack([self.aims * u, -halve_product(u, u, self.C)])
 
 
 @documented

@@ -261,9 +261,7 @@ def _eliminate(B: sparse.csc_array, room: Array) -> tuple[NDArray[np.intp], NDAr
     if dense:
         check_time()
         pairs += _pivot_dense([columns[j] for j in dense], dense, tops, room)
-    rows, kept = (
-        (np.array(part, dtype=np.intp) for part in zip(*pairs, strict=True)) if pairs else np.zeros((2, 0), int)
-    )
+    rows, kept = np.array(pairs, dtype=np.intp).reshape(-1, 2).T
     order = np.argsort(kept)
     return rows[order], kept[order]
 

@@ -208,9 +208,8 @@ class Proof:
             plain = of["kind"] == "csv" and of["header"] and not of["unused"]
             if not plain or any(isinstance(feature, dict) for feature in of["features"]):
                 raise InvalidInput("data", "found a proof about a file of its own", "leave it out, and give that file")
-            Layout(of["features"], of["target"], tuple(of["labels"]), separator=of["separator"]).write(
-                data, self.X, self.y
-            )
+            layout = Layout(of["features"], of["target"], tuple(of["labels"]), separator=of["separator"])
+            layout.write(data, self.X, self.y)
         Path(path).write_text(json.dumps(self.document, indent=1) + "\n", encoding="utf-8")
 
     def to_vipr(self, path: str | Path, *, restricted: bool = False) -> None:

@@ -176,9 +176,8 @@ class Pricing:
     def price(self, s: list[int]) -> dict[Key, tuple[Fraction, float]]:
         """Return the best stump of every feature and the constant, or every column of a pool, with edge and sign."""
         total = sum(s)
-        edges: dict[Key, Fraction] = (
-            {(None, None): Fraction(total)} if self.form.hypotheses == "stumps and constant" else {}
-        )
+        has_constant = self.form.hypotheses == "stumps and constant"
+        edges: dict[Key, Fraction] = {(None, None): Fraction(total)} if has_constant else {}
         for feature, (order, places) in enumerate(self.cuts):
             below = list(accumulate(s[i] for i in order))
             if places:
@@ -199,9 +198,8 @@ def _size(found: tuple[int, float]) -> int:
 def independent_rows(rows: Array, first: int = 0) -> NDArray[np.intp]:
     """Choose rows that span all of them: from the `first` ones as many as are independent, then from the others."""
     # rows whose remainder, after those before them, is smaller than 1e-9 count as dependent; entries are -1, 0 and 1
-    _, R, order = (
-        qr(rows[:first].T, mode="economic", pivoting=True) if first else (None, np.zeros((0, 0)), np.arange(0))
-    )
+    nothing = None, np.zeros((0, 0)), np.arange(0)
+    _, R, order = qr(rows[:first].T, mode="economic", pivoting=True) if first else nothing
     chosen = order[: int((np.abs(np.diag(R)) > 1e-9 * rows.shape[1]).sum())]
     basis = np.linalg.qr(rows[chosen].T)[0]
     rest = rows[first:] - (rows[first:] @ basis) @ basis.T

@@ -238,9 +238,8 @@ class Report:
         predicted = np.asarray(model.predict(of.raw))
         if is_classifier(model):
             names = np.union1d(model.classes_, of.y)
-            counts = [
-                _numbers(row) for row in confusion_matrix(of.y, predicted, labels=names, sample_weight=of.weights)
-            ]
+            table = confusion_matrix(of.y, predicted, labels=names, sample_weight=of.weights)
+            counts = [_numbers(row) for row in table]
             found: Content = {"on": on, "classes": [str(name) for name in names], "confusion": counts}
             positive = of.y == model.classes_[-1]
             if len(names) == 2 and positive.any() and not positive.all():
@@ -284,9 +283,8 @@ def _describe_score(model: BaseEstimator, given: Subject) -> str:
     score = float(model.score(given.raw, given.y, **weights))
     if is_classifier(model):
         return f"{100 * score:.1f} % are classified correctly"
-    return (
-        f"R\N{SUPERSCRIPT TWO} = {score:.4f}" if is_regressor(model) else f"{100 * score:.1f} % of pairs are in order"
-    )
+    in_order = f"{100 * score:.1f} % of pairs are in order"
+    return f"R\N{SUPERSCRIPT TWO} = {score:.4f}" if is_regressor(model) else in_order
 
 
 def _describe_certificates(model: BaseEstimator) -> list[Content]:

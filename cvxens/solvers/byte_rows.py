@@ -60,10 +60,14 @@ class GrowingRows:
         The length of the rows.
     dtype : type, optional
         A type of floats to keep it in that from the beginning.
+    n_room : int
+        Rows that there is room for from the beginning.
     """
 
-    def __init__(self, n_samples: int, dtype: type[np.int8 | np.float32 | np.float64] = np.int8) -> None:
-        self._room: NDArray[Any] = np.empty((0, n_samples), dtype)
+    def __init__(
+        self, n_samples: int, dtype: type[np.int8 | np.float32 | np.float64] = np.int8, n_room: int = 0
+    ) -> None:
+        self._room: NDArray[Any] = np.empty((n_room, n_samples), dtype)
         self.n_rows = 0
 
     @property

@@ -85,9 +85,8 @@ class Systems:
     @classmethod
     def from_members(cls, L: Array, gamma: float, members: Members, n_outputs: int) -> Systems:
         sizes = members.sum(axis=0)
-        outer = np.stack(
-            [L[rows].T @ L[rows] + m * gamma * np.eye(L.shape[1]) for rows, m in zip(members.T, sizes, strict=True)]
-        )
+        of_experts, unit = zip(members.T, sizes, strict=True), gamma * np.eye(L.shape[1])
+        outer = np.stack([L[rows].T @ L[rows] + m * unit for rows, m in of_experts])
         inside = members.repeat(n_outputs, axis=1).astype(np.float64)
         return cls(inside, inside.sum(axis=0), gamma, L, np.linalg.inv(np.linalg.cholesky(outer)))
 

@@ -192,9 +192,8 @@ def check_shapes(shape: tuple[int, int], Y: ArrayLike, members: ArrayLike) -> tu
         raise InvalidInput("Y", f"found shape {Y.shape}", "give (n_samples,) or (n_samples, n_outputs)")
     validation.same_length("Y", Y, shape[0])
     if members.dtype != bool or members.ndim != 2:
-        raise InvalidInput(
-            "members", f"found {members.dtype} of shape {members.shape}", "give booleans, (n_samples, n_experts)"
-        )
+        found = f"found {members.dtype} of shape {members.shape}"
+        raise InvalidInput("members", found, "give booleans, (n_samples, n_experts)")
     validation.same_length("members", members, shape[0])
     if not members.size or not members.any(axis=0).all():
         raise InvalidInput("members", "found an expert without samples", "give every expert at least one")
@@ -224,9 +223,8 @@ def certify_expert(c: Array, f: Array, y: Array, gamma: float, largest: float) -
     # |(a + e)^2 - a^2| <= (2 |a| + |e|) |e|, for a = f - y and for a = R
     of_scores = float(((2 * np.abs(f - y) + 2 * np.abs(residual) + 2 * errors) * errors).sum()) / m
     of_scores += gamma * float((np.abs(c) * errors).sum())
-    of_sums = sum_error(
-        c.size + 4, squares + gamma * float((np.abs(c) * np.abs(f)).sum()) + float((residual**2).sum() / m)
-    )
+    total = squares + gamma * float((np.abs(c) * np.abs(f)).sum()) + float((residual**2).sum() / m)
+    of_sums = sum_error(c.size + 4, total)
     size = max(float(np.abs(y).max()), TINY)
     return Certificate.between(
         primal,

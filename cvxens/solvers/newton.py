@@ -125,9 +125,8 @@ class SmoothProblem:
     def _rounding(self, at: Iterate, u: Array, D: Array) -> float:
         """Bound what rounding may do to y'u: that of the sum, and through u = -phi'(z) that of z."""
         # a few roundings of every term; 8 is above what is ever seen, and 1e-15 of the sum is nobody's concern
-        return (
-            8 * EPSILON * (abs(self.fixed_balance) + float(np.abs(u).sum()) + float(D @ (1 + abs(at.b) + np.abs(at.f))))
-        )
+        of_scores = float(D @ (1 + abs(at.b) + np.abs(at.f)))
+        return 8 * EPSILON * (abs(self.fixed_balance) + float(np.abs(u).sum()) + of_scores)
 
     def _step(self, at: Iterate, z: Array, D: Array, gradient: Array, imbalance: float) -> Iterate:
         """Search along Newton's direction, where w >= 0 no further than its end."""
@@ -627,16 +626,20 @@ class KeptCurvature:
     def find(self, rows: ListedRows, j: NDArray[np.intp], intercept: bool) -> Array:
         """Return the second derivatives in the weights of columns j, and in the intercept."""
         if not len(self.places):
-            n, total = min(len(self.D), self.modelled), np.cumsum(self.D)
-            self.drawn, self.roots = slice(None), np.sqrt(self.D)
-            if n < len(self.D):
+            # a sample where the loss is linear adds nothing
+            inside = np.flatnonzero(self.D)
+            n, total = min(len(inside), self.modelled), np.cumsum(self.D)
+            self.drawn = inside if 0 < n < len(self.D) else slice(None)
+            self.roots = np.sqrt(self.D[self.drawn])
+            if n < len(inside):
                 self.drawn = np.searchsorted(total, total[-1] * (np.arange(n) + 0.5) / n)
                 self.roots = np.full(n, np.sqrt(total[-1] / n))
             # models of many entries are not that exact, and single precision takes half of the time
             kind = np.float32 if rows.size > self.many else np.float64
             # the room of the last curvatures serves
-            if self.products.dtype != kind or not self.products.size:
-                self.scaled, self.products = GrowingRows(len(self.roots), kind), np.zeros((0, 0), kind)
+            if self.products.dtype != kind or not self.products.size or self.scaled.values.shape[1] != len(self.roots):
+                self.scaled = GrowingRows(len(self.roots), kind, 1 + len(rows))
+                self.products = np.zeros((0, 0), kind)
             self.scaled.n_rows = 0
         self.places = np.pad(self.places, (0, len(rows) - len(self.places)), constant_values=-1)
         new, first = j[self.places[j] < 0], self.scaled.n_rows

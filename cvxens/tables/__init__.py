@@ -364,10 +364,9 @@ class Table:
     columns: Array
 
     def __post_init__(self) -> None:
-        if self.columns.ndim != 2 or len(self.columns) != len(self.features) or self.columns.size == 0:
-            raise InvalidInput(
-                "columns", f"found shape {self.columns.shape}", f"give ({len(self.features)}, n_samples)"
-            )
+        shape, n_features = self.columns.shape, len(self.features)
+        if len(shape) != 2 or len(self.columns) != n_features or self.columns.size == 0:
+            raise InvalidInput("columns", f"found shape {shape}", f"give ({n_features}, n_samples)")
         for feature, column in zip(self.features, self.columns, strict=True):
             known = column[~np.isnan(column)]
             numeric = feature.categories is None

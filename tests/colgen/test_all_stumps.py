@@ -1,12 +1,14 @@
-"""Column generation that begins with all stumps at once: the same optimum, the same bits, and what is odd."""
+"""Column generation that begins with all stumps, or a smooth neighbour: the same optimum and bits, and what is odd."""
 
 import numpy as np
 import pytest
 
-from cvxens.colgen import Checkpoint, column_generation, formulations
-from cvxens.colgen.masters import HighsMaster, InteriorPointMaster, linear_masters
+from cvxens.colgen import Checkpoint, Formulation, column_generation, formulations
+from cvxens.colgen.masters import HighsMaster, InteriorPointMaster, NewtonMaster, linear_masters
 from cvxens.colgen.oracles import Stumps
 from cvxens.limits import limit_threads
+from cvxens.problems.penalties import L1
+from cvxens.problems.target_losses import AbsoluteError, Pinball
 from cvxens.solvers import additive_hinge
 from cvxens.trees import Feature
 
@@ -66,6 +68,47 @@ def test_odd_samples():
         assert_same_optimum(formulations.soft_margin(0.3), features, labels)
     for features, labels in cases[:6]:
         assert_same_optimum(formulations.lpboost(1.9 / len(labels)), features, labels)
+
+
+def draw_targets(n, d=3, seed=0):
+    X, random = draw_sample(n, d, seed)[0], np.random.default_rng(seed)
+    return X, X[:, 0] + np.abs(X[:, 1]) + random.standard_t(2, n)
+
+
+@pytest.mark.parametrize("q", [0.5, 0.9])
+def test_optimum_of_quantiles_is_that_of_the_simplex_method(q):
+    X, t = draw_targets(60)
+    prices, levels = np.linspace(0.05, 0.2, 60), np.linspace(0.1, 0.9, 60)
+    cases = [(X, Pinball(t, q, 0.2)), (np.round(X), Pinball(np.round(t), q, prices)), (X, Pinball(t, levels, 0.2))]
+    cases += [(X[:2], Pinball(t[:2], q, 3.0)), (X + 1e12, Pinball(1e6 * t + 1e9, q, 1e-6)), (X, AbsoluteError(t, 0.1))]
+    cases += [(X, Pinball(np.where(t > 2, 1e9, t), q, 1e-3)), (X, Pinball(np.where(t > 0, 2.0, 1.0), q))]
+    for features, loss in cases:
+        for intercept, nonnegative in ((True, False), (True, True), (False, False)):
+            formulation = Formulation(loss, L1(), intercept=intercept, nonnegative=nonnegative)
+            assert_same_optimum(formulation, features, None)
+    constant = column_generation(Formulation(Pinball(np.full(60, 2.0), q), L1(), intercept=True), Stumps(X))
+    assert (constant.certificate.primal, constant.certificate.gap < 1e-12) == (0.0, True)
+
+
+def test_a_neighbour_leaves_few_rounds_and_what_was_found(monkeypatch):
+    X, t = draw_targets(2000)
+    formulation, steps, step = Formulation(AbsoluteError(t, 0.02), L1(), intercept=True), [], NewtonMaster._step
+    run = column_generation(formulation, Stumps(X), tol=1e-3)
+    other = column_generation(formulation, Stumps(X), tol=1e-3, master=InteriorPointMaster)
+    assert run.certificate.holds(1e-3)
+    assert run.certificate.primal == pytest.approx(other.certificate.primal, rel=1e-3)
+    assert len(run.history) < len(other.history) / 3
+
+    def interrupted(self, tol):
+        steps.append(tol)
+        if len(steps) == 6:
+            raise KeyboardInterrupt
+        return step(self, tol)
+
+    monkeypatch.setattr(NewtonMaster, "_step", interrupted)
+    ended = column_generation(formulation, Stumps(X), tol=1e-3)
+    assert (ended.ending.name, ended.certificate.proven) == ("INTERRUPTED", True)
+    assert ended.certificate.primal < 0.9 * formulation.loss.value(np.full(2000, np.median(t)))
 
 
 def test_margin_of_zero(monkeypatch):

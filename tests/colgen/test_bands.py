@@ -215,9 +215,7 @@ class Rough(Stumps):
 
 def test_what_rounding_can_hide_of_an_edge_is_left_to_the_bound():
     X, y = noisy(14)
-    found = [
-        find_bands(formulations.soft_margin(C=0.7), make, X, y, features=[0], points=2) for make in (Stumps, Rough)
-    ]
+    found = [find_bands(formulations.soft_margin(0.7), make, X, y, features=[0], points=2) for make in (Stumps, Rough)]
     sharp, rough = (bands.bands[0] for bands in found)
     # 2 eps sum |s| 1e9 is some 1e-6 of an edge; nothing else can make so much of a difference
     assert (rough.shape.most - sharp.shape.most > 1e-8).all()

@@ -333,9 +333,8 @@ OWN = Formulation(lambda z: 0.5 * cp.sum(cp.pos(1 - z)), lambda w: 0.8 * cp.norm
 )
 def test_expressions_are_told_apart_by_what_they_are(tmp_path, other):
     def run(formulation):
-        return column_generation(
-            formulation, oracles.Stumps(X), y, checkpoint=Checkpoint(tmp_path / "run"), max_rounds=3
-        )
+        kept = Checkpoint(tmp_path / "run")
+        return column_generation(formulation, oracles.Stumps(X), y, checkpoint=kept, max_rounds=3)
 
     whole = run(OWN)
     with pytest.raises(DataFileError, match=r"^checkpoint: found the file of a run with another formulation"):

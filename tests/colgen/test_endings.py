@@ -110,9 +110,8 @@ def test_the_gap_that_ends_a_run_contains_the_rounding():
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(Restricted, "rounding", lambda *_: rounded.append(1) or rounding)
             master = partial(Bounded, at=bound)
-            return column_generation(
-                SEPARABLE, Table(np.array([[1.0], [-1.0]]), 1), [1.0, -1.0], tol=1e-3, master=master
-            ).ending
+            table = Table(np.array([[1.0], [-1.0]]), 1)
+            return column_generation(SEPARABLE, table, [1.0, -1.0], tol=1e-3, master=master).ending
 
     rounded = []
     assert ending(0.9999, 1e-4) is Ending.OPTIMAL

@@ -159,9 +159,8 @@ def test_the_dual_over_balls_is_solved_to_nine_digits(seed, balanced):
         assert not balanced or abs(y @ u) < 1e-10
         v = cp.Variable(20)
         balls = [cp.norm2(factor(G).T @ cp.multiply(y, v)) <= 0.7 for G in grams]
-        best = cp.Problem(
-            cp.Maximize(targets @ v), [v >= lower, v <= upper, *balls, *([y @ v == 0] if balanced else [])]
-        )
+        held = [y @ v == 0] if balanced else []
+        best = cp.Problem(cp.Maximize(targets @ v), [v >= lower, v <= upper, *balls, *held])
         assert float(targets @ u) == pytest.approx(best.solve(cp.CLARABEL), rel=1e-7)
 
 

@@ -73,9 +73,7 @@ def test_products_are_the_same_bits_for_any_number_of_threads(monkeypatch):
 
 def program_of(rng, n_rows, n_samples, n_free, limit):
     rows = ProgramRows(n_samples)
-    rows.add(
-        np.vstack([np.resize([1.0, -1.0], n_samples)[None]] * n_free + [rng.choice([-1.0, 1.0], (n_rows, n_samples))])
-    )
+    rows.add(np.vstack([np.resize([1, -1], n_samples)[None]] * n_free + [rng.choice([-1.0, 1.0], (n_rows, n_samples))]))
     return Program(rows, n_free, np.ones(rows.values.shape[1]), MaxSum(limit))
 
 

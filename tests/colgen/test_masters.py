@@ -225,9 +225,8 @@ def test_least_squares_by_the_closed_form_with_any_number_of_classes(n_classes, 
     rng = np.random.default_rng(n_classes)
     L = simplex_codes(n_classes)[np.arange(N) % n_classes]
     pool = rng.normal(size=(N, 9))
-    run = column_generation(
-        formulations.simplex_least_squares(L, C), Table(pool, 2), tol=1e-12, master=LeastSquaresMaster
-    )
+    formulation = formulations.simplex_least_squares(L, C)
+    run = column_generation(formulation, Table(pool, 2), tol=1e-12, master=LeastSquaresMaster)
     S, ones = pool @ pool.T + np.eye(N) / C, np.ones((N, 1))
     system = np.block([[S, ones], [ones.T, np.zeros((1, 1))]])
     solution = np.linalg.solve(system, np.vstack([L, np.zeros((1, n_classes - 1))]))

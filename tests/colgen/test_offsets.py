@@ -50,9 +50,8 @@ def test_an_intercept_absorbs_offsets(name, offset):
     assert run.ending is Ending.OPTIMAL
     # b is mapped back: the same scores on the sample, to the digits that floats of such a size have
     digits = 1e-15 * abs(offset) * np.abs(run.weights).sum() * 8 + 1e-4
-    np.testing.assert_allclose(
-        run.decision_function(H + offset * np.array([1.0, 0.0, -1.0])), plain.decision_function(H), atol=digits
-    )
+    moved = H + offset * np.array([1.0, 0.0, -1.0])
+    np.testing.assert_allclose(run.decision_function(moved), plain.decision_function(H), atol=digits)
 
 
 @pytest.mark.parametrize("master", [CvxpyMaster, stabilised(fastest_master, InOut(0.4))])
@@ -203,9 +202,8 @@ def test_few_products_and_many_are_the_same_to_the_last_bit(shift):
 def test_least_squares_take_prices_and_offsets():
     L, C = y[:, None], np.linspace(0.5, 2.0, 30)
     for table in (H, H + 2.0**40):
-        run = column_generation(
-            Formulation(SquaredError(C, L), SquaredL2(), intercept=True, outputs=1), Pool(table), tol=1e-9
-        )
+        formulation = Formulation(SquaredError(C, L), SquaredL2(), intercept=True, outputs=1)
+        run = column_generation(formulation, Pool(table), tol=1e-9)
         Z = np.column_stack([H, np.ones(30)])
         V = np.linalg.solve(Z.T @ (Z * C[:, None]) + np.diag([1.0] * 3 + [0.0]), Z.T @ (C[:, None] * L))
         optimum = (V[:-1] ** 2).sum() / 2 + (C[:, None] * (L - Z @ V) ** 2).sum() / 2

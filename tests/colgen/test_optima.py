@@ -186,8 +186,7 @@ def test_weights_that_come_without_multipliers_are_certified(name, intercept):
 @pytest.mark.product(nonnegative=[False, True], intercept=[False, True])
 def test_squares_of_several_outputs_with_an_l1_norm_go_to_newtons_master(intercept, nonnegative):
     targets = np.stack([T, np.cos(X[:, 1]) + 3.0, 0.2 * COUNTS], axis=1)
-    formulation = Formulation(
-        SquaredError(PRICES, targets), L1(0.4), intercept=intercept, nonnegative=nonnegative, outputs=3
-    )
+    loss = SquaredError(PRICES, targets)
+    formulation = Formulation(loss, L1(0.4), intercept=intercept, nonnegative=nonnegative, outputs=3)
     assert type(fastest_master(formulation, formulation.signs(None, N))) is NewtonMaster
     assert assert_over_all(formulation, Stumps(X), tol=1e-7).intercept.shape == (3,)

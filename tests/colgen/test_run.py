@@ -309,9 +309,7 @@ def test_unit_edges_of_the_first_round_do_not_end_a_separable_run(master):
 
 
 def test_interrupted_before_it_is_separable():
-    run = column_generation(
-        formulations.hard_margin(), Stumps(np.arange(10.0)[:, None]), [-1.0, 1.0] * 5, max_columns=1
-    )
+    run = column_generation(formulations.hard_margin(), Stumps(np.c_[:10.0]), [-1.0, 1.0] * 5, max_columns=1)
     assert run.ending is Ending.MAX_COLUMNS
     assert run.certificate.primal == inf
     assert not run.certificate.proven

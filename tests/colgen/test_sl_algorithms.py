@@ -230,9 +230,8 @@ def test_sl_4_and_5_have_no_gap_and_free_weights_bound_both_signs():
         edges = H.T @ cp.multiply(y, alpha)
         limits = [alpha >= 0, alpha <= C, edges <= 1] + ([edges >= -1] if free else [])
         dual = cp.Problem(cp.Maximize(cp.sum(alpha)), limits).solve(solver="CLARABEL")
-        primal = cp.Problem(cp.Minimize(cp.norm1(w) + C * cp.sum(xi)), [cp.multiply(y, H @ w) >= 1 - xi]).solve(
-            solver="CLARABEL"
-        )
+        goal = cp.Minimize(cp.norm1(w) + C * cp.sum(xi))
+        primal = cp.Problem(goal, [cp.multiply(y, H @ w) >= 1 - xi]).solve(solver="CLARABEL")
         assert primal == pytest.approx(dual, rel=1e-6)
     equal = cp.Problem(cp.Maximize(cp.sum(alpha)), [alpha >= 0, alpha <= C, edges == 1])
     equal.solve(solver="CLARABEL")

@@ -58,9 +58,8 @@ def test_the_prices_of_samples_in_doubt_and_of_settled_ones_are_all_there_are():
     split = sample.map_reduce(split_samples, vote, Hinge(0.2), 0.5, -50, combine=combine_splits)
     # the prices of the cells and what is settled are the prices of all that are not above the kink
     z = y * (np.column_stack([Stump(0, 0.1, 1)(X), Stump(2, -0.1, -1)(X)]) @ np.array([0.5, 0.5]))
-    assert np.ldexp(float(split.cells.prices.sum() + np.abs(split.totals).sum()), -50) == pytest.approx(
-        0.2 * (z <= 1.5).sum()
-    )
+    total = float(split.cells.prices.sum() + np.abs(split.totals).sum())
+    assert np.ldexp(total, -50) == pytest.approx(0.2 * (z <= 1.5).sum())
 
 
 def test_curvature_from_pairs_of_intervals_is_that_of_the_columns():

@@ -88,9 +88,8 @@ def test_effects_add_up_to_the_scores_of_samples_old_and_new(fitted, with_sample
         expected = score(samples)
         assert effects(samples) == pytest.approx(expected, abs=1e-9)
         contributions = effects.contributions(samples)
-        assert contributions.sum(axis=1) + effects.intercept.reshape(expected.shape[1:]) == pytest.approx(
-            expected, abs=1e-9
-        )
+        intercept = effects.intercept.reshape(expected.shape[1:])
+        assert contributions.sum(axis=1) + intercept == pytest.approx(expected, abs=1e-9)
 
 
 def test_effects_print_in_a_line(fitted):

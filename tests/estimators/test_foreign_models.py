@@ -153,9 +153,7 @@ def test_thresholds_are_kept_to_the_last_bit(seed):
     thresholds = np.array([tree.tree_.threshold[0] for tree in model.estimators_[:, 0]])
     around = np.concatenate([thresholds, np.float32(thresholds), np.nextafter(np.float32(thresholds), np.float32(9))])
     halves = (np.float64(np.float32(thresholds)) + np.nextafter(np.float32(thresholds), np.float32(9))) / 2
-    new = np.concatenate([around, halves, np.nextafter(halves, 9), np.nextafter(halves, -9)]).astype(np.float64)[
-        :, None
-    ]
+    new = np.concatenate([around, halves, np.nextafter(halves, 9), np.nextafter(halves, -9)]).astype(float)[:, None]
     np.testing.assert_allclose(scores_of(vote_of(model), new), model.decision_function(new), atol=1e-9)
 
 

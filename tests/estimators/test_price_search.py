@@ -520,9 +520,7 @@ def test_a_search_that_is_cut_ends_with_a_certified_machine(monkeypatch, clock, 
 
 
 def test_a_search_shows_how_far_it_is_where_that_is_asked_for(capsys):
-    PriceSearchCV(InfiniteEnsembleSVC("gaussian", verbose=1), {"gamma": [0.5]}, prices=[0.1, 1.0], cv=2).fit(
-        NORM, SIDES
-    )
+    PriceSearchCV(InfiniteEnsembleSVC("gaussian", verbose=1), {"gamma": [0.5]}, prices=[0.1, 1], cv=2).fit(NORM, SIDES)
     shown = capsys.readouterr()
     assert "InfiniteEnsembleSVC: 2 prices, gamma=0.5" in shown.err
     assert shown.out == ""

@@ -190,9 +190,8 @@ def test_variables_of_ones_own_may_break_it():
 
 
 def test_interactions_are_those_that_are_named():
-    model = LPBoostClassifier(
-        C=0.3, oracle="depth_two_trees", constraints=[Interactions([("age", "dose")])], tol=0.01
-    ).fit(FRAME, Y)
+    allowed = [Interactions([("age", "dose")])]
+    model = LPBoostClassifier(C=0.3, oracle="depth_two_trees", constraints=allowed, tol=0.01).fit(FRAME, Y)
     trees = [h for h in model.weak_learners_ if isinstance(h, Branch)]
     assert trees
     assert all(set(tree.feature_shares[0].tolist()) <= {0, 1} or set(tree.feature_shares[0]) == {2} for tree in trees)
@@ -238,9 +237,8 @@ def test_a_score_is_convex_where_it_is_to_be():
     least, most = model.price_of_constraints_
     assert 0 <= least <= most
     ends = [MANY[:100_000].copy(), MANY[:100_000] + np.abs(MANY[100_000:200_000]) * [1.0, 0, 0]]
-    low, high, middle = (
-        model.decision_function(pd.DataFrame(p, columns=FRAME.columns)) for p in (*ends, sum(ends) / 2)
-    )
+    points = (*ends, sum(ends) / 2)
+    low, high, middle = (model.decision_function(pd.DataFrame(p, columns=FRAME.columns)) for p in points)
     assert (middle - low / 2 - high / 2).min() >= -1e-9
 
 

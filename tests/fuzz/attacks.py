@@ -572,9 +572,7 @@ def distances(X):
 
 def summed(matrices, weights):
     n = len(matrices[0])
-    return [
-        [sum(w * part[i][j] for w, part in zip(weights, matrices, strict=True)) for j in range(n)] for i in range(n)
-    ]
+    return [[sum(w * m[i][j] for w, m in zip(weights, matrices, strict=True)) for j in range(n)] for i in range(n)]
 
 
 def ranks(X):

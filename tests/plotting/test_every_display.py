@@ -37,9 +37,8 @@ def given(sample, run, two_outputs):
     X, y = sample
     plane = X[:, :2] * [1.0, 100.0]
     stumps = column_generation(formulations.soft_margin(1.0), oracles.Stumps(plane, columns_per_round=2), y)
-    waves = column_generation(
-        formulations.soft_margin(0.2), oracles.Perceptrons(X, n_directions=3, random_state=0), y, max_columns=3
-    )
+    sampled = oracles.Perceptrons(X, n_directions=3, random_state=0)
+    waves = column_generation(formulations.soft_margin(0.2), sampled, y, max_columns=3)
     trees = LPBoostClassifier(C=1.0, oracle="depth_two_trees").fit(X, y)
     known = {"model": LPBoostClassifier().fit(plane, y), "svc": SVC().fit(plane, y), "effects": trees.effects(X)}
     return SimpleNamespace(X=X, y=y, plane=plane, run=run, stumps=stumps, waves=waves, two=two_outputs, **known)

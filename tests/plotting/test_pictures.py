@@ -188,9 +188,8 @@ def test_a_narrow_range_is_marked_at_its_points(count, ax):
 def test_the_largest_are_named_and_the_others_grey(n_named, named, ax):
     PathDisplay(C, WEIGHTS, ["first", "never", "third"], n_named=n_named).plot(ax)
     assert legend_of(ax) == named
-    assert [line.get_color() == "0.75" for line in ax.lines] == sorted(
-        [True] * (3 - len(named)) + [False] * len(named), reverse=True
-    )
+    faint = [True] * (3 - len(named)) + [False] * len(named)
+    assert [line.get_color() == "0.75" for line in ax.lines] == sorted(faint, reverse=True)
 
 
 def test_hypotheses_of_runs_are_lined_up(run_at, ax):
@@ -424,9 +423,8 @@ def test_a_pair_is_drawn_as_it_is(effects, model, sample, ax):
     middles = [(ends[:-1] + ends[1:]) / 2 for ends in display.edges]
     points = np.stack([axis.ravel() for axis in np.meshgrid(*middles, indexing="ij")], axis=1)
     assert display.table.ravel() == pytest.approx(pair.at(points)[:, 0])
-    assert [ends[[0, -1]].tolist() for ends in display.edges] == [
-        [X[:, feature].min(), X[:, feature].max()] for feature in pair.features
-    ]
+    wanted = [[X[:, feature].min(), X[:, feature].max()] for feature in pair.features]
+    assert [ends[[0, -1]].tolist() for ends in display.edges] == wanted
     # without a sample it reaches over its cuts
     again = PairDisplay.from_effects(effects, name)
     assert_opens_one_figure(again)

@@ -97,9 +97,8 @@ def test_of_any_weights_they_bound_the_optimum_and_are_no_worse_than_none(seed, 
 def test_a_machine_in_a_kernel_has_its_coefficients_as_multipliers():
     random = np.random.default_rng(0)
     X, y = random.normal(size=(15, 2)), np.where(np.arange(15) % 2, 1.0, -1.0)
-    problem = Problem(
-        Formulation(Hinge(0.8), SquaredL2(2.0), intercept=True), SVMDual(X @ X.T + np.eye(15), y, 1.0).linear_map, y
-    )
+    formulation = Formulation(Hinge(0.8), SquaredL2(2.0), intercept=True)
+    problem = Problem(formulation, SVMDual(X @ X.T + np.eye(15), y, 1.0).linear_map, y)
     solution = solve_quietly(problem)
     assert certify(problem, w=y * solution.duals["u"] / 2.0, b=solution.variables["b"]).holds(1e-6)
 
@@ -121,9 +120,8 @@ def test_multipliers_at_kinks_solve_the_system():
     assert_allclose(H[:, 0] @ u, 1.0)
     assert abs(H[:, 1] @ u) <= 1 + 1e-9
     assert u[2] == 0.4
-    balanced = fit_slopes(
-        limits, (np.array([-1.0, -1.0]), np.array([1.0, 1.0])), lambda U: H.T @ U, [(np.array([1.0, -1.0, 1.0]), 0.0)]
-    )
+    slopes = (np.array([-1.0, -1.0]), np.array([1.0, 1.0]))
+    balanced = fit_slopes(limits, slopes, lambda U: H.T @ U, [(np.array([1.0, -1.0, 1.0]), 0.0)])
     assert_allclose(balanced[0] - balanced[1] + 0.4, 0.0, atol=1e-12)
     assert np.abs(H.T @ balanced).max() <= 1 + 1e-9
 

@@ -44,6 +44,7 @@ SUMS = {
     "pinball": (Pinball(t, 0.8, C), lambda i, z: C[i] * max(0.8 * (t[i] - z), -0.2 * (t[i] - z))),
     "insensitive": (EpsilonInsensitive(t, 0.75, C), lambda i, z: C[i] * max(abs(t[i] - z) - 0.75, 0)),
     "huber": (HuberError(t, 0.75, C), lambda i, z: C[i] * huber(t[i] - z, 0.75)),
+    "huber 0.8": (HuberError(t, 0.75, C, 0.8), lambda i, z: C[i] * (huber(t[i] - z, 0.75) + 0.45 * (t[i] - z + 0.225))),
     "squared": (SquaredError(C, t), lambda i, z: C[i] / 2 * (t[i] - z) ** 2),
     "poisson": (
         Deviance(counts, C=C),
@@ -299,6 +300,15 @@ def test_smooth_losses_compare_multipliers_with_minus_the_derivative(name, z):
     loss = LOSSES[name]
     u = loss.multipliers(z)
     assert u.max() == 0 or loss.slackness(z, u + 0.3) == pytest.approx(0.3 / u.max())
+
+
+@given(z=margins, q=st.floats(0.01, 0.99), d=st.floats(0.01, 10.0))
+def test_a_kink_that_is_rounded_off_costs_a_sixteenth_of_the_width_at_most(z, q, d):
+    loss = Pinball(t, q, C)
+    u, least = loss.rounded(d).multipliers(z), Pinball(t, 0.5, C).rounded(d).value(z)
+    assert loss.violation(u) <= 1e-15
+    assert -1e-12 <= loss.value(z) + u @ z - loss.dual_value(u) <= C @ (np.abs(z - t) < d / 2) * d / 16 + 1e-12
+    assert AbsoluteError(t, C / 2).rounded(d).value(z) == pytest.approx(least)
 
 
 @settings(max_examples=20)

@@ -118,9 +118,8 @@ def test_the_middle_stump_kernel_svm_is_the_svm_over_middle_stumps(seed, C):
 
 def p4(H, y, C):
     n, m = H.shape
-    answer = linprog(
-        np.r_[np.ones(m), np.full(n, C)], A_ub=-np.hstack([y[:, None] * H, np.eye(n)]), b_ub=-np.ones(n), method="highs"
-    )
+    rows = -np.hstack([y[:, None] * H, np.eye(n)])
+    answer = linprog(np.r_[np.ones(m), np.full(n, C)], A_ub=rows, b_ub=-np.ones(n), method="highs")
     return answer.fun
 
 
@@ -203,9 +202,8 @@ def test_a_projection_however_small_is_certified_at_its_multiplier(seed, share):
     assert certificate.gap >= 0
     assert certificate.gap < 8 * np.finfo(float).eps * (1 + np.abs(problem.q).max() * price)
     assert certificate.gap - certificate.rounding < 1e-15
-    assert certificate.dual == pytest.approx(
-        share**2 / 2 * problem.alpha_t @ (problem.q - problem.q @ problem.alpha_t) ** 2, rel=0.3
-    )
+    left = problem.q - problem.q @ problem.alpha_t
+    assert certificate.dual == pytest.approx(share**2 / 2 * problem.alpha_t @ left**2, rel=0.3)
 
 
 def test_where_p4_takes_no_weights_lpboost_at_the_mapped_price_takes_the_best_mean_margin():

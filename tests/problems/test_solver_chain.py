@@ -132,9 +132,8 @@ def test_all_failing_raises_with_the_status_of_each(scripted):
     with pytest.raises(SolverFailed) as caught:
         SVMPrimal(H, y, C).solve()
     statuses = {a.solver: a.status for a in caught.value.attempts}
-    expected = dict(
-        zip(["CLARABEL", "ECOS", "OSQP", "SCS"], ["error", "optimal_inaccurate", "user_limit"], strict=False)
-    )
+    names = ["CLARABEL", "ECOS", "OSQP", "SCS"]
+    expected = dict(zip(names, ["error", "optimal_inaccurate", "user_limit"], strict=False))
     assert statuses == {name: (expected | {"SCS": "unbounded_inaccurate"})[name] for name in CHAIN}
     for name, status in statuses.items():
         assert f"{name}: {status}" in str(caught.value)

@@ -26,9 +26,7 @@ def state(S, errors=None):
 
 
 @settings(max_examples=60)
-@given(
-    seed=st.integers(0, 10**6), n=st.integers(1, 6), spare=st.integers(0, 4), size=st.sampled_from([1e-15, 1e-3, 1.0])
-)
+@given(seed=st.integers(0, 10**6), n=st.integers(1, 6), spare=st.integers(0, 4), size=st.sampled_from([1e-15, 1e-3, 1]))
 def test_an_exact_solution_is_within_what_is_said(seed, n, spare, size):
     """Triangular equations but for two that have the same rows, as an intercept beside a fixed sum makes them."""
     rng = np.random.default_rng(seed)
@@ -94,9 +92,7 @@ def test_entries_that_are_off_are_counted(seed, n):
 
 
 @settings(max_examples=40)
-@given(
-    seed=st.integers(0, 10**6), n=st.integers(1, 6), n_dependent=st.integers(1, 3), unit=st.sampled_from([1.0, 1e-15])
-)
+@given(seed=st.integers(0, 10**6), n=st.integers(1, 6), n_dependent=st.integers(1, 3), unit=st.sampled_from([1, 1e-15]))
 def test_equations_that_depend_on_others_are_left_out(seed, n, n_dependent, unit):
     rng = np.random.default_rng(seed)
     B = np.vstack([np.diag(rng.choice([-1.0, 0.5, 2.0], n)), rng.integers(-2, 3, (3, n))])

@@ -101,8 +101,7 @@ def test_a_point_moved_off_the_solution_shows_a_gap(name):
     arrays = {**solution.variables, **solution.duals}
     for key in arrays.keys() - RECOMPUTED:
         values = arrays[key]
-        certificate = problem.certify(
-            solution, **{key: values + 0.1 * (1 + np.arange(values.size).reshape(values.shape))}
-        )
+        moved = {key: values + 0.1 * (1 + np.arange(values.size).reshape(values.shape))}
+        certificate = problem.certify(solution, **moved)
         assert certificate.gap >= at_solution.gap
         assert certificate.kkt_residual > 100 * at_solution.kkt_residual

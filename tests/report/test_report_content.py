@@ -251,9 +251,8 @@ def test_good_and_bad_are_told_of_samples_that_the_fit_has_not_seen(frame):
     assert "does worse on others" in alone["quality"]["on"]
     regressor = LPBoostRegressor().fit(X, t)
     errors = np.abs(regressor.predict(X) - t)
-    assert Page(Report(regressor, X, t).to_html()).content["quality"]["errors"][0] == pytest.approx(
-        errors.mean(), rel=1e-4
-    )
+    page = Page(Report(regressor, X, t).to_html())
+    assert page.content["quality"]["errors"][0] == pytest.approx(errors.mean(), rel=1e-4)
 
 
 def test_each_rule_is_told_once(frame):
@@ -279,9 +278,8 @@ def test_numbers_whose_digits_are_all_used_are_drawn():
 
 def test_constraints_have_a_price_and_sparse_samples_are_taken(frame):
     X, t = frame
-    model = LPBoostClassifier(C=1.0, oracle="pair_rules", constraints=[Monotone({0: 1})]).fit(
-        csr_array(X.to_numpy()), t > 0.5
-    )
+    rising = [Monotone({0: 1})]
+    model = LPBoostClassifier(C=1.0, oracle="pair_rules", constraints=rising).fit(csr_array(X.to_numpy()), t > 0.5)
     content = Page(Report(model, csr_array(X.to_numpy()), t > 0.5).to_html()).content
     least, most = model.price_of_constraints_
     assert dict(content["overview"])["What its constraints cost"].startswith(f"between {least:.4g} and {most:.4g} ")

@@ -155,9 +155,8 @@ def test_threads_change_no_bit():
     found = []
     for n_threads in (1, 2):
         with limit_threads(n_threads):
-            found.append(
-                AdditiveHinge(StepSums.from_features(BinnedFeatures(X)), y, np.full(60, 0.1), constant=True).solve(1e-3)
-            )
+            sums = StepSums.from_features(BinnedFeatures(X))
+            found.append(AdditiveHinge(sums, y, np.full(60, 0.1), constant=True).solve(1e-3))
     for name in ("weights", "u", "places", "gap"):
         np.testing.assert_array_equal(getattr(found[0], name), getattr(found[1], name))
 
@@ -182,7 +181,6 @@ def test_it_stops_where_no_time_is_left_and_where_no_margin_can_be_had(monkeypat
     assert not len(lead.weights)
     # every sample twice, with both labels: rho is 0
     X, y = np.vstack([X, X]), np.append(y, -y)
-    lead = AdditiveHinge(
-        StepSums.from_features(BinnedFeatures(X)), y, np.full(80, 1 / 40), constant=True, game=True
-    ).solve(1e-3)
+    sums = StepSums.from_features(BinnedFeatures(X))
+    lead = AdditiveHinge(sums, y, np.full(80, 1 / 40), constant=True, game=True).solve(1e-3)
     assert lead.gap > 1e-3

@@ -26,6 +26,4 @@ def problems(draw, kinds=("n", "c"), min_rows=4, max_rows=24, gaps=True):
 
 def categories(rows, kinds):
     """Return the categories that `Table.read` finds, [] for a numeric column or one without known values."""
-    return [
-        sorted({row[j] for row in rows if row[j] is not None}) if kind == "c" else [] for j, kind in enumerate(kinds)
-    ]
+    return [sorted({row[j] for row in rows if row[j] is not None}) if k == "c" else [] for j, k in enumerate(kinds)]

@@ -123,9 +123,7 @@ def divide_plainly(column, n_branches, cut, samples, weights):
             known[int(column[i]) if np.isnan(cut) else int(column[i] > cut)].append((i, w))
     total = sum(w for part in known for _, w in part)
     gone = [(i, w) for i, w in zip(samples, weights, strict=True) if np.isnan(column[i])]
-    return [
-        sorted(part + [(i, w * sum(v for _, v in part) / total) for i, w in gone]) if part else [] for part in known
-    ]
+    return [sorted(own + [(i, w * sum(v for _, v in own) / total) for i, w in gone]) if own else [] for own in known]
 
 
 @given(
@@ -136,9 +134,8 @@ def divide_plainly(column, n_branches, cut, samples, weights):
 def test_divide_equals_plain_python(column, cut, data):
     n_branches = 3 if np.isnan(cut) else 2
     samples = np.array(data.draw(st.lists(st.integers(0, len(column) - 1), min_size=1, max_size=15)))
-    weights = np.array(
-        data.draw(st.lists(st.sampled_from([0.5, 1.0, 2.0]), min_size=len(samples), max_size=len(samples)))
-    )
+    n = len(samples)
+    weights = np.array(data.draw(st.lists(st.sampled_from([0.5, 1.0, 2.0]), min_size=n, max_size=n)))
     into, part, starts = divide(np.array(column), n_branches, cut, Cases(samples, weights))
     found = [sorted(zip(into[a:b].tolist(), part[a:b].tolist(), strict=True)) for a, b in pairwise(starts)]
     expected = divide_plainly(column, n_branches, cut, samples.tolist(), weights.tolist())

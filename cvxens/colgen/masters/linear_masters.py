@@ -344,11 +344,8 @@ class InteriorPointMaster(FastMaster):
     weight and with a small edge rest until their edge is too large again; so do, where w is free, the negations of
     columns.
 
-    Measured with the best stump of each of 20 features a round, to gaps of 1e-3 and 1e-6, in times of this master:
-    below 1000 samples HiGHS takes 0.05 to 1.7, and ends in a vertex, whose gap is zero. From 1000 to 4000 samples it
-    takes 0.4 to 1.4 where regularisation is strong (C = 5/n), which is tenths of a second, and 0.9 to 6.5 at C = 50/n;
-    at C = 200/n it is left at a gap of 20 % or more by the time this one is done. With absolute errors and pairs of
-    features HiGHS takes four times as long from 300 samples on, and twice a tenth of a second where C is low.
+    Below 1000 samples, of hinges on both sides 300, the simplex method of HiGHS is faster, and ends in a vertex, whose
+    gap is zero; `docs/know/speed.md` has the times.
 
     Solutions are feasible and their objectives never rise. Where the method can do no more, at relative gaps of about
     1e-9, and of 1e-4 where C is a million times the weight of the penalty, the simplex method finishes (`HighsMaster`).
@@ -451,11 +448,8 @@ class InteriorPointMaster(FastMaster):
         """Begin near an ensemble of all stumps at once, whose relative gap is below `tol`; returns its stumps.
 
         Column generation learns thresholds a few at a time, and its programs cost the number of columns squared, and
-        more: at 20,000 x 10 and nu = 0.3, where the optimum has some 3,000 stumps, the gap was 0.29 after 56 rounds and
-        40 seconds of a processor. A first-order method over all stumps at once (`solvers.additive_hinge`) knows
-        neither. What it finds is evaluated, priced and certified as anything else, and what is left of the gap is for
-        the interior-point method. There are none where nothing was found, or features are so much alike that this is
-        faster.
+        more. A first-order method over all stumps at once (`solvers.additive_hinge`) knows neither. What is left of the
+        gap is for the interior-point method. There are none where nothing was found, or features are much alike.
         """
         check_time()
         penalty, loss, y = self.penalty, self.loss, self.restricted.y
@@ -544,9 +538,8 @@ class InteriorPointMaster(FastMaster):
             finish = self.simplex
             self._take(finish.solve_live() if isinstance(finish, HighsMaster) else finish.solve())
         except (ImportError, SolverFailed) as failure:
-            warnings.warn(
-                f"the interior-point method could do no more, and {failure}", SolverFallbackWarning, stacklevel=5
-            )
+            reason = f"the interior-point method could do no more, and {failure}"
+            warnings.warn(reason, SolverFallbackWarning, stacklevel=5)
         return replace(self.best, exact=True)
 
     @property

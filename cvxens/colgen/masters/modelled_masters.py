@@ -66,9 +66,8 @@ class CvxpyMaster(FastMaster):
         found = self.restricted.evaluate({**_read_weights(solution), **solution.duals})
         if self.restricted.is_mended:
             # constraints hold to a solver's digits only: tighter ones by more than these are met with the weights
-            tighter = Problem(
-                replace(self.restricted.formulation, loss=self.loss.tighten()), self.restricted.H, self.restricted.y
-            )
+            formulation = replace(self.restricted.formulation, loss=self.loss.tighten())
+            tighter = Problem(formulation, self.restricted.H, self.restricted.y)
             with suppress(SolverFailed, NotSeparable):
                 weights = _read_weights(tighter.solve(self.solver, **self.options))
                 return self.restricted.evaluate({**weights, "u": found.u})
@@ -247,9 +246,8 @@ class ConicMaster(FastMaster):
         sizes = sparse.hstack([sparse.csc_array((n_relaxed, A.shape[1])), -sparse.eye_array(n_relaxed)])
         rows = sparse.vstack([sparse.hstack([A, sparse.vstack([above, relaxed, below])]), sizes], format="csc")
         cost = np.concatenate([np.zeros(A.shape[1]), np.ones(n_relaxed)])
-        found = solve_cones(
-            rows, np.concatenate([b, np.zeros(n_relaxed)]), cost, [*cones, Cones(nonnegative=n_relaxed)]
-        )
+        within, cones = np.concatenate([b, np.zeros(n_relaxed)]), [*cones, Cones(nonnegative=n_relaxed)]
+        found = solve_cones(rows, within, cost, cones)
         proof = None
         if found.solved:
             dual = found.dual[n_link : n_link + n_rows]

@@ -145,9 +145,8 @@ class NewtonMaster(FastMaster):
             # margin m that is to reach its gain is one of m + 1 - gain that is to reach 1
             labels = stack.repeat(y)
             prices, offset = stack.upper / stack.unit, labels * (1 - stack.gains)
-            self.hinges = ProximalHinge(
-                labels, prices, asked, formulation.intercept, tol, offset, formulation.nonnegative
-            )
+            intercept, nonnegative = formulation.intercept, formulation.nonnegative
+            self.hinges = ProximalHinge(labels, prices, asked, intercept, tol, offset, nonnegative)
             self.point = HingePoint.zero(len(labels))
 
     @classmethod
@@ -189,9 +188,8 @@ class NewtonMaster(FastMaster):
     def _minimise_smooth(self, tol: float) -> Point:
         formulation, loss, penalty = self.restricted.formulation, self.loss, self.penalty
         rows, y, w = self.restricted.H.T, self.restricted.y, self.W[:, 0]
-        problem = SmoothProblem(
-            rows, y, penalty.ridge, formulation.intercept, loss, nonnegative=formulation.nonnegative
-        )
+        intercept, nonnegative = formulation.intercept, formulation.nonnegative
+        problem = SmoothProblem(rows, y, penalty.ridge, intercept, loss, nonnegative=nonnegative)
         start = Iterate(w, float(self.b[0]), w @ rows)
         at = problem.minimise(start, lambda w, z, _: tol * (loss.value(z) + penalty.value(w)))
         self.W, self.b = at.w[:, np.newaxis], np.array([at.b])
@@ -217,9 +215,8 @@ class NewtonMaster(FastMaster):
                 # of few entries products take less time than one more step
                 self.kept.follow(self.loss.curvature(at.U[:, 0]), 0.1 if problem.rows.size > self.kept.many else 0.0)
             try:
-                point, step, decrease, self.prices = problem.step(
-                    at.point, at.U, at.edges, self.damping, self._hold(at.point)
-                )
+                start = at.point, at.U, at.edges
+                point, step, decrease, self.prices = problem.step(*start, self.damping, self._hold(at.point))
             except TimeUp:
                 break
             except np.linalg.LinAlgError:

@@ -134,15 +134,12 @@ class DepthTwoTrees(BinnedOracle):
         squares = sum(_sum_squares(own) for own in halves)
 
         def list_halves(outputs: slice, place: int) -> tuple[Ints, Ints]:
-            upper, lower = (
-                _split_half((root, place, above), joint[outputs], partners, twins, counts) for above in (True, False)
-            )
-            return upper, lower
+            of = joint[outputs], partners, twins, counts
+            return _split_half((root, place, True), *of), _split_half((root, place, False), *of)
 
         if order == inf:
-            answers = [
-                _rank_places(own, partial(list_halves, slice(o, o + 1)), root, closed) for o, own in enumerate(halves)
-            ]
+            parts = [(own, partial(list_halves, slice(o, o + 1))) for o, own in enumerate(halves)]
+            answers = [_rank_places(own, list_own, root, closed) for own, list_own in parts]
             # of several outputs the best, of equal sizes the first
             best = max(answers, key=lambda answer: answer[1][0][0] if answer[1] else NONE)
             return BestTrees(best[1], max(answer[0] for answer in answers), squares)

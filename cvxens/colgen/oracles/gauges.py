@@ -116,9 +116,8 @@ class KernelBalls:
         norm = norm if norm > 0 else 1.0
         coefficients = outputs[best] / (norm * weight)
         expansion = KernelExpansion(self.kernels[m], self._points, tuple(coefficients.tolist()))
-        atom = Column.with_values(
-            expansion, self.sample, float(forms[best]) / (norm * weight), values[best] / (norm * weight)
-        )
+        edge, unit = float(forms[best]) / (norm * weight), values[best] / (norm * weight)
+        atom = Column.with_values(expansion, self.sample, edge, unit)
         bound = float(np.sqrt(np.maximum(forms + errors, 0.0)).max()) / weight * (1 + 4 * EPSILON)
         return atom, bound
 

@@ -79,14 +79,12 @@ class QuantileStumps(Votes):
         self.columns_per_round = whole("columns_per_round", columns_per_round)
         of_features = kinds.check_sides(signs)
         # of each feature, for every way, a stump for every threshold
-        parts = [
-            (k, place, way) for k, j in enumerate(numeric) for way in kinds.ways(j) for place in range(binned.counts[k])
-        ]
+        of_ways = [(k, way) for k, j in enumerate(numeric) for way in kinds.ways(j)]
+        parts = [(k, place, way) for k, way in of_ways for place in range(binned.counts[k])]
         own, places, ways = np.array(parts, np.int64).reshape(-1, 3).T
         self._splits = StepColumns(binned.codes, binned.counts, own, places + 1, ways, usual=True)
-        self.hypotheses: list[Any] = [
-            Stump(numeric[k], float(binned.thresholds[k][place]), 1, way) for k, place, way in parts
-        ]
+        thresholds = [own.tolist() for own in binned.thresholds]
+        self.hypotheses: list[Any] = [Stump(numeric[k], thresholds[k][place], 1, way) for k, place, way in parts]
         sides = [of_features[stump.feature] for stump in self.hypotheses]
         self._tests = LevelTests(kinds, subsets=False)
         self.hypotheses += self._tests.list_all()

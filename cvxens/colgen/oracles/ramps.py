@@ -66,9 +66,8 @@ class Ramps:
         self.sample = samples(X)
         n_features = self.sample.shape[1]
         self.constant = constant
-        self.columns_per_round = (
-            3 * n_features + 1 if columns_per_round is None else whole("columns_per_round", columns_per_round)
-        )
+        usual = 3 * n_features + 1
+        self.columns_per_round = whole("columns_per_round", usual if columns_per_round is None else columns_per_round)
         self.curvature = check_sides(curvature, n_features, "curvature")
         self.signs = check_sides(signs, n_features)
         self.negations = not (self.curvature.any() or self.signs.any())

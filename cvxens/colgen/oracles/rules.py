@@ -191,9 +191,8 @@ class PairRules(BinnedOracle):
         i, j, side = map(int, np.unravel_index(sizes.argmax(), sizes.shape))
         rule = (i + 1, int(above_a[side] > 0)), (j + 1, int(above_b[side] > 0))
         own = edges[:, i, j, side]
-        sign = (
-            own[np.abs(own).argmax()] if self.negations or order < inf or not signs[i, j, side] else signs[i, j, side]
-        )
+        is_free = self.negations or order < inf or not signs[i, j, side]
+        sign = own[np.abs(own).argmax()] if is_free else signs[i, j, side]
         return BestRule(float(sizes[i, j, side]), largest, squares, rule, 1 if sign >= 0 else -1)
 
 

@@ -259,9 +259,8 @@ class Perceptrons(SampledOracle):
         theta /= np.linalg.norm(theta, axis=1, keepdims=True)
         radius = float(np.linalg.norm(X, axis=1).max())
         alpha = self._random.uniform(-radius, radius, n)
-        yield from self._cut(
-            partial(Perceptron, sign=1), lambda own, t: np.where(project(X, own) >= t, 1.0, -1.0), theta, alpha
-        )
+        make = partial(Perceptron, sign=1)
+        yield from self._cut(make, lambda own, t: np.where(project(X, own) >= t, 1.0, -1.0), theta, alpha)
 
     def _refine(self, column: Column, s: Array, exclude: Collection[Hypothesis], row_norm: float) -> Column:
         start: Any = column.hypothesis

@@ -149,9 +149,8 @@ class Stumps:
     def statement(self) -> Statement | None:
         """The set in an exact proof; None with signs, costs, silence on missing values, or subsets of levels."""
         tests = {test.feature: test for test in self.tests.tests}
-        silent = any(
-            rows.size and not way for rows, way in zip(self.features.missing, self.features.ways.tolist(), strict=True)
-        )
+        gaps = zip(self.features.missing, self.features.ways.tolist(), strict=True)
+        silent = any(rows.size and not way for rows, way in gaps)
         subsets = any(test.subsets and len(test.groups) > 2 for test in tests.values())
         if silent or subsets or not self.negations or self.has_costs:
             return None
@@ -242,10 +241,8 @@ class Stumps:
             if constant is not None:
                 outside.append(total + error)
                 found.append((total, constant))
-        found = sorted(found, key=itemgetter(0), reverse=True)
-        columns = [
-            Column(hypothesis, self.sample, weights.real(size)) for size, hypothesis in found[: self.columns_per_round]
-        ]
+        found = sorted(found, key=itemgetter(0), reverse=True)[: self.columns_per_round]
+        columns = [Column(hypothesis, self.sample, weights.real(size)) for size, hypothesis in found]
         edge_bound = weights.raised(max(every, default=0.0), share)
         outside_bound = weights.raised(max(outside, default=0.0), share)
         if not (square_sum and self.square_sum):
@@ -271,9 +268,8 @@ class Stumps:
                 for k in np.flatnonzero(features.columns == stump.feature).tolist():
                     if not features.missing[k].size or features.ways[k] == stump.missing:
                         thresholds[k].append(stump.threshold)
-        places = [
-            np.searchsorted(features.entry_values[features.entries(k)], own) for k, own in enumerate(thresholds) if own
-        ]
+        known = [(features.entry_values[features.entries(k)], own) for k, own in enumerate(thresholds) if own]
+        places = [np.searchsorted(values, own) for values, own in known]
         closed = Closed(np.concatenate([np.empty(0, np.int64), *places]), np.cumsum([0, *map(len, thresholds)]))
         summed = features.weigh(weights)
         sums = features.histograms(summed)
