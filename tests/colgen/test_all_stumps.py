@@ -76,7 +76,8 @@ def draw_targets(n, d=3, seed=0):
 
 
 @pytest.mark.parametrize("q", [0.5, 0.9])
-def test_optimum_of_quantiles_is_that_of_the_simplex_method(q):
+def test_optimum_of_quantiles_is_that_of_the_simplex_method(q, monkeypatch):
+    monkeypatch.setattr(Stumps, "every_step", None)
     X, t = draw_targets(60)
     prices, levels = np.linspace(0.05, 0.2, 60), np.linspace(0.1, 0.9, 60)
     cases = [(X, Pinball(t, q, 0.2)), (np.round(X), Pinball(np.round(t), q, prices)), (X, Pinball(t, levels, 0.2))]
@@ -91,6 +92,7 @@ def test_optimum_of_quantiles_is_that_of_the_simplex_method(q):
 
 
 def test_a_neighbour_leaves_few_rounds_and_what_was_found(monkeypatch):
+    monkeypatch.setattr(Stumps, "every_step", None)
     X, t = draw_targets(2000)
     formulation, steps, step = Formulation(AbsoluteError(t, 0.02), L1(), intercept=True), [], NewtonMaster._step
     run = column_generation(formulation, Stumps(X), tol=1e-3)

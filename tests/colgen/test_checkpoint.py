@@ -113,9 +113,8 @@ def test_resumed_with_any_formulation_it_ends_at_the_optimum(tmp_path, name, fir
     kept = Checkpoint(tmp_path / "run")
 
     def run(**limits):
-        return column_generation(
-            formulation, oracles.Stumps(X, columns_per_round=3), labels, tol=1e-7, start=start, **limits
-        )
+        oracle = oracles.Stumps(X, columns_per_round=3)
+        return column_generation(formulation, oracle, labels, tol=1e-7, start=start, **limits)
 
     whole, part = run(), run(max_columns=first, checkpoint=kept)
     assert len(part.history) < len(whole.history)

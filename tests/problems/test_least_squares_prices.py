@@ -29,9 +29,8 @@ def test_the_loss_is_that_of_repeated_samples(times, z, u):
     weighted, repeated = SquaredError(0.3 * times, L), SquaredError(0.3, L.repeat(times, axis=0))
     again = z.repeat(times, axis=0)
     assert weighted.value(z) == pytest.approx(repeated.value(again), rel=1e-12, abs=1e-12)
-    assert_allclose(
-        weighted.best_intercept(z, ONES), repeated.best_intercept(again, np.ones((len(again), 1))), atol=1e-12
-    )
+    wanted = repeated.best_intercept(again, np.ones((len(again), 1)))
+    assert_allclose(weighted.best_intercept(z, ONES), wanted, atol=1e-12)
     u = weighted.repair(u, ONES)
     shared = (u / np.maximum(times, 1)[:, None]).repeat(times, axis=0)
     assert weighted.violation(u) == 0
