@@ -735,10 +735,15 @@ def begin_with_neighbour(
     if declared(oracle, "n_hypotheses") == inf or declared(oracle, "every_step") is not None:
         return ()
     width, goal = 0.1 * (float(np.abs(loss.t - np.median(loss.t)).mean()) or 1.0), 5e-3
-    for _ in range(3):
-        near, half = loss.rounded(width), time_left() / 2  # the other half is to price and to certify
+    # half of the time that is left is to price and to certify
+    while (half := time_left() / 2) > 0:
+        near = loss.rounded(width)
         neighbour = replace(formulation, loss=near, decide=None)
         run = column_generation(neighbour, oracle, tol=max(goal, tol / 2), max_time=half, start=known)
+        if run.ending is Ending.INTERRUPTED:
+            with limit_time(inf) as clock:
+                # that of the run around it, too
+                clock.interrupt()
         z = run.decision_function(oracle.sample)
         if (objective := loss.value(z) + master.penalty.value(run.weights)) >= least:
             break
@@ -753,10 +758,6 @@ def begin_with_neighbour(
         if share > 0.7 or is_hard or run.ending is not Ending.OPTIMAL:
             break
         width, goal = share * width, 0.0
-    with limit_time(inf) as clock:
-        if run.ending is Ending.INTERRUPTED:
-            # that of the run around it, too
-            clock.interrupt()
     first = set(start)
     return [hypothesis for hypothesis in known if hypothesis not in first]
 
