@@ -48,6 +48,10 @@ class SumOverTargets(BoundedSlopes):
     def __post_init__(self) -> None:
         vars(self).update(t=validation.finite_array("t", self.t, ndim=1), C=validation.prices("C", self.C))
         validation.same_length("C", np.atleast_1d(self.C), len(self.t) if np.ndim(self.C) else None)
+        # of those that have one
+        q = validation.finite_array("q", given := vars(self).get("q", 0.5))
+        if q.shape not in {(), self.t.shape} or q.min() <= 0 or q.max() >= 1:
+            raise InvalidInput("q", f"found {given!r:.100}", "give the level of a quantile, above 0 and below 1")
 
 
 class SumOfHinges(PiecewiseLinear, SumOverTargets):
@@ -129,12 +133,6 @@ class Pinball(SumOfHinges):
     t: Array
     q: float | Array
     C: float | Array = 1.0
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        q = validation.finite_array("q", self.q)
-        if q.shape not in {(), self.t.shape} or q.min() <= 0 or q.max() >= 1:
-            raise InvalidInput("q", f"found {self.q!r:.100}", "give the level of a quantile, above 0 and below 1")
 
     @property
     def linear_dual(self) -> LinearDual:

@@ -638,7 +638,7 @@ class KeptCurvature:
             kind = np.float32 if rows.size > self.many else np.float64
             # the room of the last curvatures serves
             if self.products.dtype != kind or not self.products.size or self.scaled.values.shape[1] != len(self.roots):
-                self.scaled = GrowingRows(len(self.roots), kind, 1 + len(rows))
+                self.scaled = GrowingRows(len(self.roots), kind, 1 + len(j))
                 self.products = np.zeros((0, 0), kind)
             self.scaled.n_rows = 0
         self.places = np.pad(self.places, (0, len(rows) - len(self.places)), constant_values=-1)

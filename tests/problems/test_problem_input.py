@@ -227,6 +227,7 @@ CALLS = [
     (lambda: Pinball([1.0], q=1.0), "q", "found 1.0", "give the level of a quantile"),
     (lambda: EpsilonInsensitive([1.0], epsilon=-1.0), "epsilon", "found -1.0"),
     (lambda: HuberError([1.0], delta=0.0), "delta", "found 0.0"),
+    (lambda: HuberError([1.0], q=1.0), "q", "found 1.0", "give the level of a quantile"),
     (lambda: Deviance([1.0, -1.0]), "t", "found -1, the least"),
     (lambda: Deviance([0.0, 0.0]), "t", "found nothing but 0"),
     (lambda: Deviance([0.0, 1.0], 2), "t", "found 0, the least"),

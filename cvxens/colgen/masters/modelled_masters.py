@@ -246,8 +246,8 @@ class ConicMaster(FastMaster):
         sizes = sparse.hstack([sparse.csc_array((n_relaxed, A.shape[1])), -sparse.eye_array(n_relaxed)])
         rows = sparse.vstack([sparse.hstack([A, sparse.vstack([above, relaxed, below])]), sizes], format="csc")
         cost = np.concatenate([np.zeros(A.shape[1]), np.ones(n_relaxed)])
-        within, cones = np.concatenate([b, np.zeros(n_relaxed)]), [*cones, Cones(nonnegative=n_relaxed)]
-        found = solve_cones(rows, within, cost, cones)
+        right, cones = np.concatenate([b, np.zeros(n_relaxed)]), [*cones, Cones(nonnegative=n_relaxed)]
+        found = solve_cones(rows, right, cost, cones)
         proof = None
         if found.solved:
             dual = found.dual[n_link : n_link + n_rows]
