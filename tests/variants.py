@@ -590,9 +590,8 @@ def of_features(d):
 
 def costs_of(d):
     first = len(np.unique(d.X[:, 0])) - 1
-    return np.where(
-        np.arange(d.H.shape[1]) < first, 1.0, np.where(np.arange(d.H.shape[1]) == d.H.shape[1] - 1, 1.0, 3.0)
-    )
+    j = np.arange(d.H.shape[1])
+    return np.where(j < first, 1.0, np.where(j == d.H.shape[1] - 1, 1.0, 3.0))
 
 
 def state_term(term, variable):

@@ -356,7 +356,7 @@ class EnsemblePath(PricePath):
 
         Prices grow by 2 with an l1 penalty, under which ensembles change faster, and by 3 with another. Of higher ones,
         which take longest, no more are tried after two in a row that are no clear gain; nor where 1,000 samples or more
-        are held out and the last gain is a third of the one before, or less.
+        are held out and the last gain is a third of the one before, or less, and a hundredth of the score.
         """
         growth = 3.0 if self._formulate(self.problems[0][1], 1.0).terms[1].edge_limit is None else 2.0
         misses, start = 0, self.best
@@ -366,10 +366,11 @@ class EnsemblePath(PricePath):
             # price), also that of the fit to the end if it is chosen
             if not self._has_time(growth**0.7 * (last.work + self._finish(last)), start):
                 break
-            # a constant second difference, which foresees scores of 10,000 x 10 to 0.002, makes a loss of that gain
+            # a constant second difference, which foresees scores of 10,000 x 10 to 0.002, makes a loss of that gain; of
+            # large gains none is foreseen: on diamonds squared errors fell by 355, 99 and 290 more
             gains = np.diff([trial.score for trial in self.ordered[-3:]])
             many = np.count_nonzero(self.search.folds[0][1]) >= 1000
-            if many and len(gains) == 2 and last is best and 3 * gains[1] <= gains[0]:
+            if many and len(gains) == 2 and last is best and gains[1] <= min(gains[0] / 3, 0.01 * abs(last.score)):
                 break
             new = self._try(last.price * growth)
             if new is None or (best.exceeds(new) and not new.is_constant):

@@ -36,9 +36,8 @@ class Toy:
             return {"primal feasibility": float(1 - at["x"]), "stationarity": float(2 * at["x"] - at["u"])}
 
         primal, dual = float(x**2), float(u - u**2 / 4)
-        return SimpleNamespace(
-            point={"x": x, "u": u}, primal=primal, dual=dual, condition="", rounding=0.0, residuals=residuals
-        )
+        point = {"x": x, "u": u}
+        return SimpleNamespace(point=point, primal=primal, dual=dual, condition="", rounding=0.0, residuals=residuals)
 
 
 def test_values_are_at_the_repaired_point_and_residuals_at_the_given_one():

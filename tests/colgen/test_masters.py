@@ -140,9 +140,8 @@ def optimum(name):
 def test_the_optimum_over_all_stumps_is_reached_and_bounded_in_every_round(name, master):
     case = CASES[name]
     best, sign = optimum(name), case.formulation.sense
-    run = assert_optimum(
-        column_generation(case.formulation, Stumps(X), case.y, tol=1e-8, master=master), best, rel=1e-7
-    )
+    found = column_generation(case.formulation, Stumps(X), case.y, tol=1e-8, master=master)
+    run = assert_optimum(found, best, rel=1e-7)
     squares_with_signs = isinstance(case.formulation.penalty, SquaredL2) and case.formulation.nonnegative
     assert all(v < 2e-4 for k, v in run.certificate.residuals.items() if k != "stationarity" or not squares_with_signs)
     slack = 1e-7 * abs(best)
@@ -316,17 +315,15 @@ def test_every_round_of_a_linear_program_brackets_its_optimum(master, margins, s
     M, n = all_stumps(Z), len(labels)
     if margins:
         most = max(1 / (nu * n), 0.5 / min((labels > 0).sum(), (labels < 0).sum()) if intercept else 0.0)
-        formulation = Formulation(
-            SoftMinimumMargin(most), Simplex(), intercept=intercept, nonnegative=True, maximise=True
-        )
+        loss = SoftMinimumMargin(most)
+        formulation = Formulation(loss, Simplex(), intercept=intercept, nonnegative=True, maximise=True)
         optimum = -soft_minimum_program(M, labels, most, intercept=intercept)
     else:
         most, formulation = C, Formulation(Hinge(C), L1(), intercept=intercept, nonnegative=nonnegative)
         optimum = linear_program(M, labels, slack=C, intercept=intercept)
     chosen = master if rule is None else stabilised(master, rule)
-    run = column_generation(
-        formulation, oracle(Z, M), labels, tol=1e-9 if master is HighsMaster else 1e-8, master=chosen
-    )
+    tol = 1e-9 if master is HighsMaster else 1e-8
+    run = column_generation(formulation, oracle(Z, M), labels, tol=tol, master=chosen)
     slack, sense = 1e-9 * (1.0 if margins else optimum), formulation.sense
     for row in run.history:
         assert sense * row.bound <= optimum + slack

@@ -206,9 +206,8 @@ def test_rows_and_squares_of_several_outputs_end_at_the_optimum():
     loss = SquaredError(np.linspace(0.5, 2.0, 24), targets)
     formulation = Formulation(loss, RowNorms(2.0) + SquaredL2(0.5), intercept=True, outputs=2)
     assert isinstance(fastest_master(formulation, formulation.signs(None, 24)), NewtonMaster)
-    found, known = (
-        column_generation(formulation, Stumps(X), tol=1e-8, master=master) for master in (NewtonMaster, CvxpyMaster)
-    )
+    kinds = (NewtonMaster, CvxpyMaster)
+    found, known = (column_generation(formulation, Stumps(X), tol=1e-8, master=master) for master in kinds)
     assert_optimum(found, known.certificate.primal, gap=1e-7)
 
 

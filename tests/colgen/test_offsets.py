@@ -165,9 +165,8 @@ def test_not_separable_is_said_only_with_a_proof(seed, intercept, master):
     u, max_edge = raised.value.farkas, raised.value.max_edge
     assert (u >= 0).all()
     assert u.sum() == pytest.approx(1.0)
-    exact = [
-        sum(Fraction(v) * Fraction(h) for v, h in zip((labels * u).tolist(), c, strict=True)) for c in table.T.tolist()
-    ]
+    own = (labels * u).tolist()
+    exact = [sum(Fraction(v) * Fraction(h) for v, h in zip(own, c, strict=True)) for c in table.T.tolist()]
     assert max(abs(float(edge)) for edge in exact) <= edge_rounding(8, 2.0)
     assert max_edge <= 2 * edge_rounding(8, 2.0)
     if intercept:

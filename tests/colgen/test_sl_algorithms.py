@@ -246,9 +246,8 @@ def test_the_bandwidth_of_sl_vi_a_is_that_of_the_cross_validated_svm():
     drawn = oracle(X, random_state=0).price(np.ones(len(X))).columns
     outputs = np.stack([c.values for c in drawn])
     np.testing.assert_allclose(2 * outputs.T @ outputs / len(drawn), Gaussian(gamma)(X), atol=0.1)
-    model = CGEnsClassifier(
-        1.0, oracle=partial(oracle, columns_per_round=1), min_edge=1e-3, max_columns=30, random_state=0
-    )
+    single = partial(oracle, columns_per_round=1)
+    model = CGEnsClassifier(1.0, oracle=single, min_edge=1e-3, max_columns=30, random_state=0)
     with pytest.warns(UserWarning, match="max_columns"):
         model.fit(X, Y)
     assert len(model.weak_learners_) == 30

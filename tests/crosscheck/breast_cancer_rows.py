@@ -18,9 +18,8 @@ def every_cell(X):
     """One column sqrt(width / 2) sign per gap of a feature that varies, ends included: 2^-10 of the range at either."""
     beyond = np.ptp(X, axis=0) / 1024
     cuts = [np.r_[x.min() - beyond[d], np.unique(x), x.max() + beyond[d]] for d, x in enumerate(X.T) if beyond[d]]
-    gaps = [
-        (d, a, b) for d, of_feature in zip(np.flatnonzero(beyond), cuts, strict=True) for a, b in pairwise(of_feature)
-    ]
+    parts = zip(np.flatnonzero(beyond), cuts, strict=True)
+    gaps = [(d, a, b) for d, of_feature in parts for a, b in pairwise(of_feature)]
     return np.stack([np.sqrt((b - a) / 2) * np.where(X[:, d] > (a + b) / 2, 1.0, -1.0) for d, a, b in gaps], axis=1)
 
 

@@ -56,9 +56,8 @@ def test_a_bound_over_finer_steps_is_better_and_finer_knots_carry_functions(monk
         assert most == 300 or set(fine.values[0]) <= set(X)
         G = rng.normal(size=coarse.values.shape)
         carried = coarse.carry(fine, G)
-        scores = [
-            additive.interpolate(shard.values, shard.codes, own, g, 0.0) for own, g in ((fine, carried), (coarse, G))
-        ]
+        parts = ((fine, carried), (coarse, G))
+        scores = [additive.interpolate(shard.values, shard.codes, own, g, 0.0) for own, g in parts]
         assert np.allclose(*scores, atol=1e-12)
     # places of values that are the least numbers apart, in bins of some of them
     sample = sharded(5e-324 * np.arange(600.0)[:, np.newaxis], np.where(np.arange(600) % 2, 1.0, -1.0))

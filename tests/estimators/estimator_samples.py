@@ -83,9 +83,8 @@ class Coordinates:
     def price(self, s, exclude=()):
         edges = self.X.T @ s.reshape(self.X.shape[0], -1)
         best = edges[np.arange(len(edges)), np.abs(edges).argmax(axis=1)]
-        columns = [
-            Column(Coordinate(j, np.sign(best[j])), self.X, abs(best[j])) for j in np.argsort(-np.abs(best)).tolist()
-        ]
+        order = np.argsort(-np.abs(best)).tolist()
+        columns = [Column(Coordinate(j, np.sign(best[j])), self.X, abs(best[j])) for j in order]
         return Priced(columns, np.abs(best).max(), (edges**2).sum())
 
 

@@ -30,9 +30,8 @@ def primal(H, y, prices):
     """The paper's problem, with W >= 0 and every pair of a sample and another class written out; W and its value."""
     W = cp.Variable((H.shape[1], y.max() + 1), nonneg=True)
     F = H @ W
-    losses = [
-        price * cp.exp(F[i, k] - F[i, y[i]]) for i, price in enumerate(prices) for k in range(W.shape[1]) if k != y[i]
-    ]
+    classes = range(W.shape[1])
+    losses = [price * cp.exp(F[i, k] - F[i, y[i]]) for i, price in enumerate(prices) for k in classes if k != y[i]]
     problem = cp.Problem(cp.Minimize(cp.sum(W) + cp.sum(cp.hstack(losses))))
     problem.solve(solver="CLARABEL")
     return W.value, problem.value
@@ -45,9 +44,8 @@ def dual(H, y, prices):
     total = cp.sum(cp.multiply(others, v), axis=1)
     ratio = cp.multiply(1 / prices[:, None], v)
     entropy = cp.multiply(others * prices[:, None], cp.entr(ratio) + ratio)
-    edges = [
-        H.T @ (cp.multiply(~others[:, k], total) - cp.multiply(others[:, k], v[:, k])) <= 1 for k in range(v.shape[1])
-    ]
+    classes = range(v.shape[1])
+    edges = [H.T @ (cp.multiply(~others[:, k], total) - cp.multiply(others[:, k], v[:, k])) <= 1 for k in classes]
     problem = cp.Problem(cp.Maximize(cp.sum(entropy)), [cp.multiply(~others, v) == 0, *edges])
     problem.solve(solver="CLARABEL")
     return v.value, problem.value

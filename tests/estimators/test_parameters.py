@@ -37,9 +37,8 @@ def test_every_attribute_of_a_fit_is_documented_once(name):
 @pytest.mark.parametrize("name", PUBLIC)
 def test_what_is_positional_comes_first(name):
     kind = type(PUBLIC[name])
-    positional = [
-        key for key, found in inspect.signature(kind).parameters.items() if found.kind is not found.KEYWORD_ONLY
-    ]
+    given = inspect.signature(kind).parameters.items()
+    positional = [key for key, found in given if found.kind is not found.KEYWORD_ONLY]
     assert entries(kind, "Parameters")[: len(positional)] == positional
 
 

@@ -61,6 +61,25 @@ def assert_scores_are_those_of(models, search, sample, folds, error, atol):
             assert_allclose(search.cv_results_[f"split{k}_test_score"][row], expected, atol=atol)
 
 
+@pytest.mark.parametrize(
+    ("scores", "n_tried"),
+    [((-1264, -909, -810, -786, -560, -470, -455, -454.9, -9), 8), ((-1, -0.5, -0.4, -0.399, 0), 4)],
+)
+def test_higher_prices_end_at_gains_small_beside_the_one_before_and_the_score(scores, n_tried):
+    path, known = object.__new__(prices.EnsemblePath), {2.0**k: score for k, score in enumerate(scores)}
+    search, l1 = SimpleNamespace(folds=[(None, np.ones(1000))], first=None), SimpleNamespace(edge_limit=1.0)
+
+    def score(price):
+        path.trials[price] = Trial(path, price, [known.get(price, -1e9)], 0.0, of_folds=[[[Stump(0, 0.0)]]])
+        return path.trials[price]
+
+    vars(path).update(trials={}, search=search, problems=[(None, None)], _finish=lambda _: 1.0)
+    vars(path).update(_try=score, _has_time=lambda *_: True, _formulate=lambda *_: SimpleNamespace(terms=(None, l1)))
+    path.sweep([1.0])
+    path.walk()
+    assert [trial.price for trial in path.ordered[1:]] == [2.0**k for k in range(n_tried)]
+
+
 @pytest.mark.parametrize("model", MODELS, ids=lambda model: type(model).__name__)
 def test_scores_are_those_of_fits_to_each_fold_at_each_price(model, monkeypatch):
     monkeypatch.setattr(prices.EnsemblePath._generate, "__defaults__", (1e-4,))

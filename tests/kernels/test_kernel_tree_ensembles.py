@@ -55,9 +55,8 @@ def paths(ensemble, X):
 
 
 def brute(left, right, count):
-    return np.mean(
-        [[[count(a, b) for b in theirs] for a in ours] for ours, theirs in zip(left, right, strict=True)], axis=0
-    )
+    pairs = zip(left, right, strict=True)
+    return np.mean([[[count(a, b) for b in theirs] for a in ours] for ours, theirs in pairs], axis=0)
 
 
 def same_leaf(a, b):

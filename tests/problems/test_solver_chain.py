@@ -126,9 +126,8 @@ def test_cones_that_osqp_does_not_know_are_not_offered_to_it(scripted):
 
 
 def test_all_failing_raises_with_the_status_of_each(scripted):
-    scripted(
-        CLARABEL=cp.SolverError("broken"), ECOS="optimal_inaccurate", OSQP="user_limit", SCS="unbounded_inaccurate"
-    )
+    broken = cp.SolverError("broken")
+    scripted(CLARABEL=broken, ECOS="optimal_inaccurate", OSQP="user_limit", SCS="unbounded_inaccurate")
     with pytest.raises(SolverFailed) as caught:
         SVMPrimal(H, y, C).solve()
     statuses = {a.solver: a.status for a in caught.value.attempts}

@@ -58,9 +58,8 @@ def test_products_are_those_of_the_array_and_within_their_bounds(rows, units, in
         (ColumnMap(H).measure_edges(s), array.T, s),
     ):
         exact = [sum(map(Fraction.__mul__, map(Fraction, a), map(Fraction, v))) for a in A for v in as_list(x)]
-        for value, error, truth in zip(
-            values.ravel(), np.broadcast_to(errors, values.shape).ravel(), exact, strict=True
-        ):
+        off = np.broadcast_to(errors, values.shape).ravel()
+        for value, error, truth in zip(values.ravel(), off, exact, strict=True):
             assert abs(Fraction(value) - truth) <= Fraction(error)
 
 

@@ -100,9 +100,8 @@ def test_features_are_features_already(cells, raw):
 
 def test_what_is_not_as_it_was_is_said():
     encoder = TableEncoder.learn(PEOPLE[["age", "town", "member"]].dropna(), target="y")
-    new = pd.DataFrame(
-        {"y": [1, 2], "size": [1, 1], "town": ["Rome", None], "age": [3, None], "member": ["TRUE", "no"]}
-    )
+    towns = ["Rome", None]
+    new = pd.DataFrame({"y": [1, 2], "size": [1, 1], "town": towns, "age": [3, None], "member": ["TRUE", "no"]})
     assert encoder.remarks(new) == (
         "size: not in the table of the fit, so not used",
         "age: 1 value missing, taken as 41",
