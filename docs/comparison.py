@@ -29,11 +29,11 @@ in the tables below: a difference on one table says no more than its splits can.
 
 DETAILS = """A fit gets two thirds of a table, at most 10,000 samples, of three tables {most:,}.
 `AdditiveClassifier` and `AdditiveRegressor` are ours: the sum of steps, lines and pairs that is optimal at the price
-that cross-validation finds best, proven to a relative gap of 1e-3. Three of their defaults were changed after a run on
+that cross-validation finds best, proven to a relative gap of 1e-3. Four of their defaults were changed after a run on
 these tables had shown what they cost: where
 thresholds are in a column that is mostly zero, as on adult; how many bins pairs have, as on Friedman's third problem,
-which four other samples confirmed; and that categories had no pairs, as on the diamonds, whose cut, colour and clarity
-are grades. No other was chosen here; on seven of the tables
+which four other samples confirmed; that categories had no pairs, as on the diamonds, whose cut, colour and clarity
+are grades; and where a search for a price ends, as on a second sample of these. No other was chosen here; on seven of the tables
 [changes were tried](know/speed.md#what-was-tried-for-the-accuracy-of-additive-models), of which none was made. EBM is
 the explainable boosting machine of interpret-core, with its pairs. The logistic and the ridge regression and the forest
 see medians for gaps and an indicator for each category; all others see gaps and categories as they are. Terms are what
