@@ -7,9 +7,10 @@ at random, the classes in proportion, at most `MOST` samples, or more of the `LA
 most `MOST`; seeds are the numbers of the splits. Fits take one thread and at most `LIMIT` seconds; terms are what a
 reader looks at: main effects and pairs of additive models, coefficients, leaves of trees.
 
-Defaults of ours, such as where thresholds are in columns that are mostly zero and how many bins pairs have, were changed
-after runs here had shown what they cost; the page that is made of this says which. Further changes were tried, of which none was made: on seven tables of
-here, three of them with other classes, and later on those of `additive_accuracy`, of which two are here, with others.
+Defaults of ours, such as where thresholds are in columns that are mostly zero and how many bins pairs have, were
+changed after runs here had shown what they cost; the page that is made of this says which. Further changes were tried,
+of which none was made: on seven tables of here, three of them with other classes, and later on those of
+`additive_accuracy`, of which two are here, with others.
 
 Each fit is kept in benchmarks/kept/readable_models.jsonl and not repeated: delete lines for what is to be measured
 anew. `python docs/comparison.py` makes a page of it.

@@ -33,7 +33,8 @@ that cross-validation finds best, proven to a relative gap of 1e-3. Four of thei
 these tables had shown what they cost: where
 thresholds are in a column that is mostly zero, as on adult; how many bins pairs have, as on Friedman's third problem,
 which four other samples confirmed; that categories had no pairs, as on the diamonds, whose cut, colour and clarity
-are grades; and where a search for a price ends, as on a second sample of these. No other was chosen here; on seven of the tables
+are grades; and where a search for a price ends, as on a second sample of these. No other was chosen here; on seven of
+the tables
 [changes were tried](know/speed.md#what-was-tried-for-the-accuracy-of-additive-models), of which none was made. EBM is
 the explainable boosting machine of interpret-core, with its pairs. The logistic and the ridge regression and the forest
 see medians for gaps and an indicator for each category; all others see gaps and categories as they are. Terms are what
