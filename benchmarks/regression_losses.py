@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cvxens import AdditiveRegressor
-from cvxens.colgen import Formulation, column_generation
+from cvxens.colgen import Formulation, Run, column_generation
 from cvxens.colgen.masters import InteriorPointMaster, fastest_master
 from cvxens.colgen.oracles import AdditiveTerms, Stumps
 from cvxens.problems.losses import CVaR, HuberizedHinge, Loss, SquaredError
@@ -77,18 +77,8 @@ def run() -> Iterator[dict[str, Any]]:
         start, before = perf_counter(), process_time()
         oracle = Stumps(X, square_sum=SQUARES)
         found = column_generation(formulation, oracle, labels, tol=TOL, max_time=SECONDS)
-        yield {
-            "loss": name,
-            "master": type(fastest_master(formulation, formulation.signs(labels, N_SAMPLES))).__name__,
-            "seconds": perf_counter() - start,
-            "of processors": process_time() - before,
-            "rounds": len(found.history),
-            "columns": len(found.columns),
-            "objective": found.certificate.primal,
-            "bound": found.certificate.dual,
-            "relative gap": found.certificate.relative_gap,
-            "proven": found.certificate.proven,
-        }
+        master = type(fastest_master(formulation, formulation.signs(labels, N_SAMPLES))).__name__
+        yield {"loss": name, "master": master, **measure_since(start, before), **tell(found)}
     for n in SIZES:
         yield from measure_kinks(n)
 
@@ -105,25 +95,32 @@ def measure_kinks(n: int) -> Iterator[dict[str, Any]]:
         for told, options in {"neighbour first": {}, "interior points alone": {"master": InteriorPointMaster}}.items():
             start, before = perf_counter(), process_time()
             found = column_generation(formulation, oracle, tol=TOL, max_time=5 * SECONDS, **options)
-            yield {
-                "loss": f"{name}, pairs, {n:,} x 6",
-                "master": told,
-                "seconds": perf_counter() - start,
-                "of processors": process_time() - before,
-                "rounds": len(found.history),
-                "columns": len(found.columns),
-                "objective": found.certificate.primal,
-                "bound": found.certificate.dual,
-                "relative gap": found.certificate.relative_gap,
-            }
+            yield {"loss": f"{name}, pairs, {n:,} x 6", "master": told, **measure_since(start, before), **tell(found)}
     for loss in ("absolute", "squared"):
         start, before = perf_counter(), process_time()
         model = AdditiveRegressor(loss=loss).fit(X, t)
         yield {
             "loss": f"{loss}, price and all, {n:,} x 6",
             "master": "AdditiveRegressor",
-            "seconds": perf_counter() - start,
-            "of processors": process_time() - before,
+            **measure_since(start, before),
             "columns": len(model.weights_),
             "relative gap": model.certificate_.relative_gap,
         }
+
+
+def measure_since(start: float, before: float) -> dict[str, float]:
+    """Return the seconds since a start, of the clock and of the processors."""
+    return {"seconds": perf_counter() - start, "of processors": process_time() - before}
+
+
+def tell(found: Run) -> dict[str, Any]:
+    """Return what a row says of a run."""
+    certificate = found.certificate
+    return {
+        "rounds": len(found.history),
+        "columns": len(found.columns),
+        "objective": certificate.primal,
+        "bound": certificate.dual,
+        "relative gap": certificate.relative_gap,
+        "proven": certificate.proven,
+    }

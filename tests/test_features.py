@@ -95,7 +95,9 @@ def test_threads_only_where_there_is_work_for_them(n_entries, most):
     assert threads_for(n_entries) == most
 
 
-@given(seed=st.integers(0, 10**6), kind=st.sampled_from([np.asarray, csc_array]), n_bins=st.sampled_from([None, 2, 5]))
+@given(
+    seed=st.integers(0, 2**32 - 1), kind=st.sampled_from([np.asarray, csc_array]), n_bins=st.sampled_from([None, 2, 5])
+)
 def test_bins_and_what_is_inside_them_have_every_edge(seed, kind, n_bins):
     """Histograms are sums over codes; ends of bins, and places inside, have the edges of a scan of the whole sample."""
     random = np.random.default_rng(seed)

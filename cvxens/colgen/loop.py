@@ -57,6 +57,7 @@ from cvxens.problems.formulation import Decide, Formulation, apply
 from cvxens.problems.penalties import check_symmetry
 from cvxens.problems.problem import FEASIBLE
 from cvxens.problems.soundness import QUICK, check_formulation
+from cvxens.problems.target_losses import find_spread
 from cvxens.proofs import Proof, prove, prove_inseparable
 from cvxens.proofs.forms import Statement
 from cvxens.rounding import TINY
@@ -734,7 +735,7 @@ def begin_with_neighbour(
     # columns of edges without bounds are found for ever
     if declared(oracle, "n_hypotheses") == inf or declared(oracle, "every_step") is not None:
         return ()
-    width, goal = 0.1 * (float(np.abs(loss.t - np.median(loss.t)).mean()) or 1.0), 5e-3
+    width, goal = 0.1 * find_spread(loss.t, np.ones(len(loss.t))), 5e-3
     # half of the time that is left is to price and to certify
     while (half := time_left() / 2) > 0:
         near = loss.rounded(width)

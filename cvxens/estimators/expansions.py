@@ -298,8 +298,9 @@ def certify_rho_svm(K: AdditiveKernel, y: Array, ridge: Array, c: Array) -> Trai
     primal = evaluate_rho_svm(y * f - error, norm + norm_error, ridge)
     # u'(K~ + ridge) u, whose value changes by twice as much as the sum of u is off 1
     rounding = norm_error + sum_error(4 * len(u), abs(norm) + penalty + abs(primal))
-    between, note = Certificate.between, "for the exact kernel"
-    return Trained.from_all(v, u, between(primal, norm + penalty, maximise=True, rounding=rounding, note=note))
+    note = "for the exact kernel"
+    certificate = Certificate.between(primal, norm + penalty, maximise=True, rounding=rounding, note=note)
+    return Trained.from_all(v, u, certificate)
 
 
 def certify_exponential(problem: Problem, ridge: float, c: Array) -> Trained:

@@ -47,13 +47,13 @@ from cvxens.estimators.machines import (
     list_shapes,
 )
 from cvxens.estimators.prices import PricePath, PriceSearch, Trial, stack_scores
-from cvxens.estimators.regressors import TUBE, measure_deviation
+from cvxens.estimators.regressors import TUBE
 from cvxens.estimators.samples import Sample, TargetSample, Weighted, class_factors
 from cvxens.kernels.kernel import Kernel
 from cvxens.limits import Ending, TimeUp, available_memory, check_memory, limit_time, time_left
 from cvxens.problems import Problem
 from cvxens.problems.maps import doubly_centred, factor
-from cvxens.problems.target_losses import EpsilonInsensitive
+from cvxens.problems.target_losses import EpsilonInsensitive, find_spread
 from cvxens.proofs import Layout, Proof, prove_kernel
 from cvxens.rounding import sum_error
 from cvxens.solvers.additive import AdditiveKernel, AdditiveModel, AdditiveSVM, Cells, solve_additive_svm
@@ -697,10 +697,10 @@ class InfiniteEnsembleSVR(InfiniteEnsemble, Regressor):
 
     def _find_unit(self, sample: TargetSample) -> float:
         # the price of a classifier is PRICE over the variance, for targets of -1 and +1 without noise
-        return measure_deviation(sample.targets, sample.weights) / PRICE
+        return find_spread(sample.targets, sample.weights) / PRICE
 
     def _pose(self, trainer: Trainer, sample: TargetSample) -> KernelSVR:
-        epsilon = TUBE * measure_deviation(sample.targets, sample.weights) if self.epsilon is None else self.epsilon
+        epsilon = TUBE * find_spread(sample.targets, sample.weights) if self.epsilon is None else self.epsilon
         return KernelSVR(trainer.matrix, EpsilonInsensitive(sample.targets, epsilon, sample.weights))
 
     def _find_bound(self, solution: Solved) -> float:

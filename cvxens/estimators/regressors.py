@@ -24,38 +24,31 @@ from cvxens.estimators.prices import EnsemblePath, PriceSearch
 from cvxens.estimators.samples import OracleFactory, TargetSample, Weighted
 from cvxens.problems.losses import Loss, SquaredError
 from cvxens.problems.penalties import L1
-from cvxens.problems.target_losses import AbsoluteError, Deviance, EpsilonInsensitive, HuberError, Pinball
+from cvxens.problems.target_losses import AbsoluteError, Deviance, EpsilonInsensitive, HuberError, Pinball, find_spread
 from cvxens.types import Array, Data, Given
 
 TUBE = 0.1
 """The default width epsilon within which deviations cost nothing, in mean absolute deviations from the median."""
 
 
-def measure_deviation(t: Array, weights: Array) -> float:
-    """Return the mean absolute deviation from the median, of targets with weights; 1 where all are equal."""
-    loss = AbsoluteError(t, weights / weights.sum())
-    b = loss.best_intercept(np.zeros(len(t)), np.ones(len(t)))
-    return loss.value(np.full(len(t), float(b))) or 1.0
-
-
 def make_huber(t: Array, C: Array, delta: float | None) -> Loss:
     """Return Huber's errors, of slopes of at most C; the width is by default the mean absolute deviation."""
-    width = measure_deviation(t, C) if delta is None else validation.positive("delta", delta)
+    width = find_spread(t, C) if delta is None else validation.positive("delta", delta)
     return HuberError(t, width, C / width)
 
 
 def make_deviance(t: Array, C: Array, power: float) -> Loss:
     """Return half the deviance of means exp(f), whose slopes at a constant are C on average, as those of squares."""
-    return Deviance(t, power, C * np.average(t, weights=C) ** (power - 1) / measure_deviation(t, C))
+    return Deviance(t, power, C * np.average(t, weights=C) ** (power - 1) / find_spread(t, C))
 
 
 LOSSES: Mapping[str, tuple[Callable[[Array, Array, Any], Loss], str, Callable[..., float], str]] = {
     # squared errors over twice the mean absolute deviation: Huber's, of an infinite width
-    "squared": (lambda t, C, _: SquaredError(C / measure_deviation(t, C), t), "", metrics.mean_squared_error, ""),
+    "squared": (lambda t, C, _: SquaredError(C / find_spread(t, C), t), "", metrics.mean_squared_error, ""),
     "absolute": (lambda t, C, _: AbsoluteError(t, C), "", metrics.mean_absolute_error, ""),
     "huber": (make_huber, "delta", metrics.mean_absolute_error, ""),
     "epsilon_insensitive": (
-        lambda t, C, given: EpsilonInsensitive(t, TUBE * measure_deviation(t, C) if given is None else given, C),
+        lambda t, C, given: EpsilonInsensitive(t, TUBE * find_spread(t, C) if given is None else given, C),
         "epsilon",
         metrics.mean_absolute_error,
         "",

@@ -337,6 +337,13 @@ def find_distance(s: Array, c: Array) -> Array:
     return y
 
 
+def find_spread(t: Array, weights: Array) -> float:
+    """Return the mean absolute deviation from the median, of targets with weights; 1 where all are equal."""
+    loss = AbsoluteError(t, weights / weights.sum())
+    b = loss.best_intercept(np.zeros(len(t)), np.ones(len(t)))
+    return loss.value(np.full(len(t), float(b))) or 1.0
+
+
 def check_amounts(argument: str, t: Array, power: float) -> None:
     """Raise unless the power of a deviance is from 1 to 2, and targets can have means that are exponentials."""
     if not 1 <= validation.number("power", power) <= 2:

@@ -17,9 +17,8 @@ SCRIPT = Path(__file__).with_name("fits_in_processes.py")
 
 def test_fits_in_pools_end_with_the_parents_answers():
     environment = {**os.environ, "PYTHONPATH": str(Path(cvxens.__file__).parents[1]), "NUMBA_NUM_THREADS": "2"}
-    run = subprocess.run(
-        [sys.executable, SCRIPT], env=environment, capture_output=True, text=True, timeout=240, check=False
-    )
+    command = [sys.executable, SCRIPT]
+    run = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=240, check=False)
     lines = run.stdout.splitlines()
     assert len(lines) == 2 + ("fork" in multiprocessing.get_all_start_methods()), run.stderr
     assert [line for line in lines if not line.endswith("different:")] == []

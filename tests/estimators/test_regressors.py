@@ -25,7 +25,7 @@ from cvxens import (
 from cvxens.colgen import Formulation, column_generation
 from cvxens.colgen.oracles import Pool
 from cvxens.errors import InvalidInput
-from cvxens.estimators.regressors import measure_deviation
+from cvxens.estimators.regressors import find_spread
 from cvxens.export import to_onnx
 from cvxens.plotting import ShapeDisplay
 from cvxens.problems.penalties import L1, SquaredL2
@@ -45,7 +45,7 @@ def enumerate_all(loss):
 
 
 AdditiveStumps = partial(AdditiveRegressor, oracle="stumps")
-WIDTH = measure_deviation(T, np.ones(30))
+WIDTH = find_spread(T, np.ones(30))
 CASES = {
     "absolute": ([LPBoostRegressor(C=0.3), AdditiveStumps("absolute", C=0.3)], lambda F: (0.3 * cp.norm1(T - F), [])),
     "huber": (
@@ -91,7 +91,7 @@ PEERS = [("poisson", 1, PoissonRegressor), ("gamma", 2, GammaRegressor), ("tweed
 @pytest.mark.parametrize(("loss", "power", "peer"), PEERS)
 def test_means_of_counts_and_amounts(loss, power, peer):
     t, e = np.floor(np.exp(T)) + (power == 2), 1.0 + np.arange(30) % 3
-    model, unit = AdditiveStumps(loss, C=0.3, tol=1e-7).fit(X, t), t.mean() ** (power - 1) / measure_deviation(t, e**0)
+    model, unit = AdditiveStumps(loss, C=0.3, tol=1e-7).fit(X, t), t.mean() ** (power - 1) / find_spread(t, e**0)
     at_best, costs = {
         1: (t - xlogy(t, t), lambda F: cp.exp(F) - cp.multiply(t, F)),
         1.5: (4 * t**0.5, lambda F: 2 * cp.exp(F / 2) + 2 * cp.multiply(t, cp.exp(-F / 2))),

@@ -131,9 +131,8 @@ def test_scikit_learn_s_own_adaboost_has_the_same_share():
 
 def test_checks_of_other_arrays():
     environment = {**os.environ, "SCIPY_ARRAY_API": "1", "PYTHONPATH": os.pathsep.join(sys.path)}
-    done = subprocess.run(
-        [sys.executable, "-c", ARRAY_CHECKS], env=environment, capture_output=True, text=True, check=False
-    )
+    command = [sys.executable, "-c", ARRAY_CHECKS]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     assert done.stderr == ""
     assert set(done.stdout.split()) == set(FAMILIES)
 
