@@ -707,9 +707,9 @@ def column_generation(
                 at_once = not first and max_columns is None and len(signs) >= InteriorPointMaster.many_samples
                 if at_once and InteriorPointMaster.can_begin_with(oracle, formulation):
                     begin = InteriorPointMaster.begin_with_stumps
-                elif formulation.terms[0].rounded and max_columns is None:
-                    begin = partial(begin_with_neighbour, first)
                 master = partial(fastest_master_over, oracle)
+                if max_columns is None and has_neighbour(oracle, formulation, len(signs)):
+                    begin, master = partial(begin_with_neighbour, first), InteriorPointMaster
             restrict = partial(Restricted, formulation, signs, listed=True)
             if formulation.holds_own_terms:
                 check_formulation(formulation, y, n_samples=len(signs), n_points=QUICK)
@@ -720,6 +720,18 @@ def column_generation(
     return replace(run, proof=proof, origin=RunOrigin(formulation, oracle, signs))
 
 
+def has_neighbour(oracle: Oracle, formulation: Formulation, n_samples: int) -> bool:
+    """Return True if a run is to begin near a smooth neighbour of its loss: over a finite set that is no stumps alone.
+
+    Columns of edges without bounds are found for ever. Over stumps, whose products are sums along features, interior
+    points alone are as fast.
+    """
+    if n_samples < InteriorPointMaster.rounded_samples or declared(oracle, "every_step") is not None:
+        return False
+    has = formulation.terms[0].rounded is not None and InteriorPointMaster.supports(formulation)
+    return has and declared(oracle, "n_hypotheses") < inf
+
+
 def begin_with_neighbour(
     start: Sequence[Hypothesis], master: InteriorPointMaster, oracle: Oracle, tol: float
 ) -> Sequence[Hypothesis]:
@@ -728,13 +740,9 @@ def begin_with_neighbour(
     The kinks are rounded off over a width d (Nesterov 2005), so that Newton's method serves. Multipliers of a neighbour
     are the loss's, and it costs ``loss(z) + u'z + loss*(-u)`` at (z, u), at most C d / 16 of each sample whose slope is
     between its bounds, of which a small d leaves few. Where these are hardly more than the weights, it is as hard as
-    the loss, and the rest is for the interior-point method. That alone is as fast over stumps, whose products are
-    sums along features; `benchmarks/regression_losses.py` times both over pairs.
+    the loss, and the rest is for the interior-point method; `benchmarks/regression_losses.py` times both over pairs.
     """
     formulation, loss, known, least = master.restricted.formulation, master.loss, tuple(start), inf
-    # columns of edges without bounds are found for ever
-    if declared(oracle, "n_hypotheses") == inf or declared(oracle, "every_step") is not None:
-        return ()
     width, goal = 0.1 * find_spread(loss.t, np.ones(len(loss.t))), 5e-3
     # half of the time that is left is to price and to certify
     while (half := time_left() / 2) > 0:

@@ -15,8 +15,8 @@ from cvxens.trees import Feature
 
 @pytest.fixture(autouse=True)
 def _begin_with_few_samples(monkeypatch):
-    monkeypatch.setattr(InteriorPointMaster, "many_samples", 0)
-    monkeypatch.setattr(InteriorPointMaster, "least_samples", 0)
+    for name in ("many_samples", "least_samples", "rounded_samples"):
+        monkeypatch.setattr(InteriorPointMaster, name, 0)
 
 
 def draw_sample(n=60, d=4, seed=0):

@@ -101,6 +101,12 @@ def test_products_that_are_kept_are_those_of_all_columns(seed, intercept):
         X = np.vstack([rows[j], np.ones((int(intercept), 20))])
         assert_allclose(kept.find(rows[:n], j, intercept), (X * D) @ X.T, atol=1e-12)
         assert kept.is_near == (drift != 0.06)
+    # models are blind along the way of a sample whose loss was linear, however little it adds
+    D[:2] = 0.0, 1e-3
+    kept.follow(D, 0.0)
+    for entering, is_near in ((1, True), (0, False)):
+        kept.follow(D + 1e-3 * np.eye(20)[entering])
+        assert kept.is_near == is_near
 
 
 @pytest.mark.thinned(1)

@@ -364,6 +364,9 @@ class InteriorPointMaster(FastMaster):
     listed = True
     least_samples = 1000
     many_samples: ClassVar[int] = 5000  # on smaller ones columns one after the other are as fast as all stumps at once
+    # on smaller ones the simplex method is as fast as a beginning near a neighbour: on 100 samples with pairs it takes
+    # 0.8 to 0.9 of the time, on 200 more than twice as long
+    rounded_samples: ClassVar[int] = 200
 
     def __init__(self, formulation: Formulation, y: Array) -> None:
         super().__init__(formulation, y)
