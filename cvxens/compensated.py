@@ -14,7 +14,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from cvxens.types import Array
+from cvxens.types import Array, Indices
 
 SPLIT = 134217729.0
 """2^27 + 1: Veltkamp's factor, which cuts a float into two halves whose products are exact."""
@@ -169,7 +169,7 @@ def take_units(units: NDArray[np.int64], surplus: int) -> None:
 
 
 @njit(cache=True, nogil=True)
-def fit_flows(flows: Array, starts: NDArray[np.intp], middles: NDArray[np.intp], prices: Array) -> None:
+def fit_flows(flows: Array, starts: Indices, middles: Indices, prices: Array) -> None:
     """Fit the flow of every group, in place: its supplies are from its start to its middle, then come its demands.
 
     The flow of a single pair is what both and the price allow, 0 for what is no number, and needs no grid.

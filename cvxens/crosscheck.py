@@ -10,7 +10,7 @@ from functools import cached_property
 from math import inf, isfinite
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.sparse import csr_array, issparse
 
 from cvxens import validation
@@ -46,7 +46,7 @@ from cvxens.solvers import (
     solve_svm_dual,
     solve_svm_primal,
 )
-from cvxens.types import Array, Attempt, Data, Solution
+from cvxens.types import Array, Attempt, Data, Indices, Solution
 
 __all__ = ["Row", "Sample", "Side", "crosscheck", "named"]
 
@@ -117,7 +117,7 @@ class Sample:
         return self.stump_kernel + 0.01 * self.mean_diagonal * np.eye(len(self.y))
 
 
-def _draw(rng: np.random.Generator, items: NDArray[np.intp], most: int) -> NDArray[np.intp]:
+def _draw(rng: np.random.Generator, items: Indices, most: int) -> Indices:
     return items if len(items) <= most else np.sort(rng.choice(items, most, replace=False))
 
 

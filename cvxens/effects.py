@@ -12,7 +12,7 @@ from math import comb, inf, nan, prod
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.sparse.linalg import LinearOperator, lsmr
 from sklearn.utils._optional_dependencies import check_pandas_support
 
@@ -33,12 +33,12 @@ from cvxens.hypotheses import (
     find_step,
 )
 from cvxens.tables import Feature
-from cvxens.types import Array, Data, Frame, Given, Matrix, Numbers
+from cvxens.types import Array, Data, Frame, Given, Indices, Matrix, Numbers
 
 __all__ = ["Effects", "Interaction", "MainEffect", "purify", "purify_further"]
 
 
-def find_cells(x: ArrayLike, cuts: Array) -> NDArray[np.intp]:
+def find_cells(x: ArrayLike, cuts: Array) -> Indices:
     """Return the cell of every value (n,): 0 below the first cut, k from the k-th one on; the last if it is missing."""
     x = np.asarray(x, np.float64)
     # missing values, NaN, are sorted behind the last cut

@@ -23,7 +23,7 @@ from scipy.sparse import csc_array, issparse, sparray
 from cvxens.errors import InvalidInput
 from cvxens.limits import map_in_threads, map_slices, threads_for
 from cvxens.rounding import EPSILON
-from cvxens.types import Array, Data, Given, Matrix, Numbers
+from cvxens.types import Array, Data, Given, Indices, Mask, Matrix, Numbers
 from cvxens.validation import sample_prices, samples, signed_weights, whole
 
 Ints: TypeAlias = NDArray[np.int64]
@@ -156,7 +156,7 @@ class BinnedFeatures:
         return rows
 
     @cached_property
-    def changes(self) -> NDArray[np.bool_]:
+    def changes(self) -> Mask:
         """Where an entry's value exceeds the one before it in its feature, shape (n_entries,): room for a stump."""
         changes = np.empty(self.starts[-1], np.bool_)
         np.not_equal(self.entry_values[1:], self.entry_values[:-1], out=changes[1:])
@@ -198,7 +198,7 @@ class BinnedFeatures:
         return find_middles(*(self.entry_values[around].astype(np.float64) for around in (at - 1, at)))
 
     @cached_property
-    def missing(self) -> list[NDArray[np.intp]]:
+    def missing(self) -> list[Indices]:
         """The samples in which each feature is missing, ascending."""
         if self.X.dtype.kind != "f":
             return [np.empty(0, np.intp)] * self.n_features
@@ -217,7 +217,7 @@ class BinnedFeatures:
         cut_starts = np.cumsum([0, *map(len, cuts)])
         return Bins(_join(cuts, np.int64), cut_starts, _join(mixed, np.bool_), listed, np.array(groups))
 
-    def _cut(self, feature: int) -> tuple[Ints, NDArray[np.bool_], Codes, NDArray[np.int32], int]:
+    def _cut(self, feature: int) -> tuple[Ints, Mask, Codes, NDArray[np.int32], int]:
         """Return cuts, which bins are mixed, the bins and samples that are listed, and the bin of all others."""
         places, (values, rows) = self.places(feature), self._read(feature)
         inner = self._choose_cuts(feature, places)
@@ -456,7 +456,7 @@ class Bins(NamedTuple):
 
     cuts: Ints  # the places where the bins of each feature start, then the one where its last bin ends
     cut_starts: Ints  # (n_features + 1,)
-    mixed: NDArray[np.bool_]  # as `cuts`: True if the bin that starts there holds several distinct values
+    mixed: Mask  # as `cuts`: True if the bin that starts there holds several distinct values
     listed: Listed  # the samples and their bins
     groups: Ints  # where groups of features start that are summed at a time, four that list all samples, or one
 
@@ -526,7 +526,7 @@ class Closed(NamedTuple):
     places: Ints
     starts: Ints  # (n_features + 1,)
 
-    def contains(self, features: Ints, places: Ints) -> NDArray[np.bool_]:
+    def contains(self, features: Ints, places: Ints) -> Mask:
         """Return True for the places of features that are closed."""
         if not len(self.places):
             return np.zeros(len(places), np.bool_)
@@ -541,8 +541,8 @@ class Entries(NamedTuple):
 
     starts: Ints
     rows: NDArray[np.int32]
-    changes: NDArray[np.bool_]
-    has_zeros: NDArray[np.bool_]
+    changes: Mask
+    has_zeros: Mask
 
 
 class Refined(NamedTuple):
@@ -668,9 +668,7 @@ def _scan(
 
 
 @njit(cache=True, nogil=True)
-def _sum_entries(
-    feature: int, rows: NDArray[np.int32], changes: NDArray[np.bool_], weights: Weights, edges: Ints
-) -> None:
+def _sum_entries(feature: int, rows: NDArray[np.int32], changes: Mask, weights: Weights, edges: Ints) -> None:
     """Add all sorted samples of a feature up, and note the edges between them."""
     for o in range(len(edges)):
         integers, zeros = weights.integers[o], weights.present[o, feature]
@@ -790,7 +788,7 @@ def _choose_sort(values: Numbers) -> Literal["stable", "quicksort"]:
     return "stable" if values.dtype.itemsize <= 2 else "quicksort"
 
 
-def find_missing(values: Numbers) -> NDArray[np.bool_]:
+def find_missing(values: Numbers) -> Mask:
     """Return True for the values that are NaN."""
     if values.dtype.kind == "O":
         # nothing else is unequal to itself

@@ -24,7 +24,7 @@ from typing import Any, ClassVar, NamedTuple, Protocol, Self, TypeAlias
 
 import numpy as np
 from numba import njit
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.sparse import issparse
 
 from cvxens.errors import InvalidInput
@@ -32,7 +32,7 @@ from cvxens.features import column, find_missing
 from cvxens.limits import map_slices, threads_for
 from cvxens.tables import Feature
 from cvxens.trees import Table, Tree
-from cvxens.types import Array, Data, Numbers
+from cvxens.types import Array, Data, Indices, Mask, Numbers
 
 FEATURE = re.compile(r"x\[(\d+)\]")
 """Matches a feature in the text of a hypothesis."""
@@ -43,7 +43,7 @@ SHOWN = 5
 FEW = 2**16
 """Products from which on compiled code on several threads is faster than numpy on one."""
 
-FeatureShares: TypeAlias = tuple[NDArray[np.intp], Array]
+FeatureShares: TypeAlias = tuple[Indices, Array]
 """Features and the share of each, (n_looks,) both; the shares add up to 1, or there are none."""
 
 
@@ -380,7 +380,7 @@ class Interval(NamedTuple):
     high: float
     missing: bool = False  # True if it holds for a missing value
 
-    def holds(self, X: Data) -> NDArray[np.bool_]:
+    def holds(self, X: Data) -> Mask:
         """Return True for the samples of X (n_samples, n_features) that it holds for."""
         values = column(X, self.feature)
         found = (values >= np.float64(self.low)) & (values < np.float64(self.high))
@@ -429,7 +429,7 @@ class Among(NamedTuple):
     inside: bool = True
     missing: bool = False  # True if it holds for a missing value
 
-    def holds(self, X: Data) -> NDArray[np.bool_]:
+    def holds(self, X: Data) -> Mask:
         """Return True for the samples of X (n_samples, n_features) that it holds for."""
         values = column(X, self.feature)
         gone = find_missing(values)
@@ -469,7 +469,7 @@ class Rule(_Signed):
     intervals: Conditions  # of different features
     sign: int  # +1 or -1
 
-    def holds(self, X: Data, /) -> NDArray[np.bool_]:
+    def holds(self, X: Data, /) -> Mask:
         """Return True for the samples of X (n_samples, n_features) that all conditions hold for."""
         found = np.full(np.shape(X)[0], True)
         for condition in self.intervals:

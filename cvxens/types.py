@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 Array: TypeAlias = NDArray[np.float64]
 """A float64 array; its shape is said where it is used."""
 
+Indices: TypeAlias = NDArray[np.intp]  # places in another array
+Mask: TypeAlias = NDArray[np.bool_]  # True for those that are chosen
 Numbers: TypeAlias = NDArray[np.number]  # integers or floats of any size
 Labels: TypeAlias = NDArray[np.generic]  # classes or targets as people have them: numbers, texts, objects
 

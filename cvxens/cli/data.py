@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, clone, is_classifier, is_regressor
 from sklearn.model_selection import KFold, StratifiedKFold, train_test_split
 from sklearn.utils import get_tags
@@ -16,7 +15,7 @@ from cvxens.datasets import Dataset
 from cvxens.datasets.reading import FileTable
 from cvxens.errors import InvalidInput, refusing
 from cvxens.tables import MOST_CATEGORIES, TableEncoder, spell
-from cvxens.types import Labels
+from cvxens.types import Indices, Labels
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,7 +37,7 @@ class Examples:
     def __len__(self) -> int:
         return len(self.y)
 
-    def take(self, rows: NDArray[np.intp]) -> Examples:
+    def take(self, rows: Indices) -> Examples:
         """Return some of the samples."""
         X = None if self.X is None else self.X[rows]
         table = self.table and replace(self.table, frame=self.table.frame.iloc[rows])

@@ -38,9 +38,11 @@ from cvxens.colgen.protocols import (
     ask,
     declared,
     evaluate,
+    find_edges,
     find_way,
     has_negation,
     hash_values,
+    list_edges,
     make_column,
     name_of,
     relative_gap,
@@ -233,6 +235,8 @@ class _Columns:
         self.hypotheses: set[Hypothesis] = set()
         self.given: set[Hypothesis] = set()
         """Those that the oracle has not answered with itself, nor says that it has them."""
+        self._negated: dict[Hypothesis, Hypothesis] = {}
+        """Where weights are free, the same by their negations."""
         self._values_seen: set[int] = set()
         self._n_seen = 0
 
@@ -243,6 +247,7 @@ class _Columns:
             # these are hypotheses of the oracle's, each once
             return self._append([make_column(hypothesis, sample, 0.0) for hypothesis in hypotheses])
         self.given = {hypothesis for hypothesis in start if not surely_has(self.oracle, hypothesis)}
+        self._negated = {negate(hypothesis): hypothesis for hypothesis in self.given if solution.is_free}
         # of what was found only as many as half of the time is for: the rest of it is for what is done with them
         half, n_start = time_left() / 2, len(dict.fromkeys(start))
         first, others = in_time(islice(hypotheses, n_start)), islice(hypotheses, n_start, None)
@@ -286,8 +291,7 @@ class _Columns:
         priced = self._ask(solution, closed)
         while self.given:
             own = {column.hypothesis for column in priced.columns}
-            if solution.is_free:
-                own |= {negate(hypothesis) for hypothesis in own}
+            own |= {self._negated[hypothesis] for hypothesis in self._negated.keys() & own}
             if self.given.isdisjoint(own):
                 break
             self.given -= own
@@ -350,7 +354,7 @@ class _Columns:
         """Return the edges of the columns in the master, one or a row of them for each."""
         edges = solution.edges
         if edges is None or len(edges) != len(self.entered):
-            edges = np.array([column.edge_under(solution.s) for column in self.entered])
+            edges = find_edges(self.entered, solution.s)
         return edges
 
     def _exclude(self, solution: MasterSolution) -> tuple[Sequence[Column], float]:
@@ -388,12 +392,13 @@ class _Columns:
         largest = -inf
         if min(priced.edge_bound, priced.outside_bound) == inf:
             return largest
-        for column in priced.columns:
-            edges = column.edge_under(solution.s)[np.newaxis]
-            largest = float(np.maximum(largest, _measure_edges(edges, solution)[0]))
-            if column.edge <= solution.threshold or column.hypothesis in self.hypotheses:
-                # it will not enter, and answers may be kept for long
-                vars(column).pop("packed", None)
+        for part, edges in list_edges(priced.columns, solution.s):
+            # a NaN is one that is found
+            largest = float(np.maximum(largest, _measure_edges(edges, solution).max()))
+            for column in part:
+                if column.edge <= solution.threshold or column.hypothesis in self.hypotheses:
+                    # it will not enter, and answers may be kept for long
+                    vars(column).pop("packed", None)
         return largest
 
     def _check_bounds(self, priced: Priced, found: Priced, solution: MasterSolution) -> None:
@@ -1074,7 +1079,7 @@ def _is_farkas(known: Sequence[Column], solution: MasterSolution, priced: Priced
     """Return whether u >= 0 has no edge above 0, but for rounding: then LL08 P3 has no solution (Farkas)."""
     # where nothing has an edge there may be no columns yet, but an answer shows the size of the hypotheses
     largest = np.array([float(np.abs(column.values).max()) for column in known])
-    edges = _measure_edges(np.array([column.edge_under(solution.s) for column in known]), solution)
+    edges = _measure_edges(find_edges(known, solution.s), solution)
     # what is rounding of one column may be an edge of another one, in other units
     limits = edge_rounding(len(solution.u), 1.0) * float(solution.u.sum()) * largest
     return bool(priced.edge_bound <= limits.max(initial=0.0) and (edges <= limits).all())
@@ -1104,7 +1109,7 @@ def price_beside(
     """Price multipliers over the hypotheses of an oracle, some of which it `found` before, and others."""
     columns = _Columns(oracle, solution)
     entered = columns.enter(_distinct(start), found, solution)
-    edges = np.array([column.edge_under(solution.s) for column in entered])
+    edges = find_edges(entered, solution.s)
     closed = None if solution.is_free else as_rows(edges).min(axis=1, initial=inf) > 0
     solution = replace(solution, edges=edges, excluded=closed)
     return columns.raise_bounds(columns.price(solution), solution)

@@ -32,7 +32,7 @@ from typing import Any, NamedTuple, Unpack
 from warnings import warn
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.sparse import coo_array, issparse
 
 from cvxens import validation
@@ -47,7 +47,7 @@ from cvxens.problems.duality import Edges, balance_exactly
 from cvxens.problems.formulation import Formulation
 from cvxens.problems.modelling import Model, cp, solve_model
 from cvxens.rounding import EPSILON, sum_error
-from cvxens.types import Array, Data, Frame, Given
+from cvxens.types import Array, Data, Frame, Given, Indices
 
 N_POINTS = 10
 """Values of a feature at which its band is found where nobody says how many: each is two programs."""
@@ -817,7 +817,7 @@ class _BandSearch:
         X[:, d] = self.base[d]
         return X
 
-    def _choose_points(self, d: int, points: Mapping[int, ArrayLike] | int) -> NDArray[np.intp]:
+    def _choose_points(self, d: int, points: Mapping[int, ArrayLike] | int) -> Indices:
         """Return rows of the sample with the values of feature d at which its function is wanted, ascending."""
         values, rows = np.unique(self.X[:, d], return_index=True)
         rows = rows[~np.isnan(values)] if values.dtype.kind == "f" else rows
@@ -832,7 +832,7 @@ class _BandSearch:
         most = validation.whole("points", points)
         return rows[np.unique(np.linspace(0, len(rows) - 1, min(most, len(rows))).round().astype(np.intp))]
 
-    def _find_band(self, d: int, rows: NDArray[np.intp]) -> tuple[Band, bool]:
+    def _find_band(self, d: int, rows: Indices) -> tuple[Band, bool]:
         """Find the band of one feature; False beside it where an end is not as near as was asked for."""
         n, without = len(self.X), self._without(d)
         # all features but d are constant

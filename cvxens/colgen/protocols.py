@@ -11,7 +11,7 @@ bound is one on sizes of edges. An oracle whose set has -h with every h answers 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from inspect import signature
@@ -19,17 +19,16 @@ from math import inf, isfinite
 from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from cvxens import validation
 from cvxens.certificates import relative
 from cvxens.errors import InvalidInput
 from cvxens.hypotheses import Hypothesis, TabulatedColumn, negate
-from cvxens.problems.duality import edge_of, row_sizes
+from cvxens.problems.duality import edges_of, row_sizes
 from cvxens.rounding import EPSILON
 from cvxens.solvers.byte_rows import Packed, pack
-from cvxens.types import Array, Data
+from cvxens.types import Array, Data, Mask
 
 
 def evaluate(hypothesis: Hypothesis, sample: Data) -> Array:
@@ -149,9 +148,24 @@ class Column:
         """The same values, in bytes and their unit where that loses nothing; evaluated once, when asked for."""
         return pack(evaluate(self.hypothesis, self.sample))
 
-    def edge_under(self, s: Array) -> Array:
-        """Evaluate the edge under signed weights, output by output."""
-        return edge_of(self.values, s)
+    @classmethod
+    def list_edges(cls, columns: Sequence[Self], s: Array) -> Iterator[tuple[Sequence[Self], Array]]:
+        """Yield columns, as many at a time as the cache holds, and their edges under weights (n_samples, ...)."""
+        # one by one takes longer, and a copy of all too much memory
+        few = max(2**17 // len(s), 1)
+        for part in (columns[k : k + few] for k in range(0, len(columns), few)):
+            yield part, edges_of(np.stack([column.values for column in part]), s)
+
+
+def list_edges(columns: Sequence[Column], s: Array) -> Iterator[tuple[Sequence[Column], Array]]:
+    """Return columns of one sample, some at a time, with their edges under signed weights, one or a row for each."""
+    return type(columns[0]).list_edges(columns, s) if columns else iter(())
+
+
+def find_edges(columns: Sequence[Column], s: Array) -> Array:
+    """Return the edges of columns of one sample under signed weights, one or a row of them for each."""
+    found = [edges for _, edges in list_edges(columns, s)]
+    return np.concatenate(found) if found else np.array([])
 
 
 def make_column(hypothesis: Hypothesis, sample: Data, edge: float) -> Column:
@@ -340,7 +354,7 @@ class MasterSolution:
     s: Array
     objective: float
     threshold: float
-    excluded: NDArray[np.bool_] | None = None
+    excluded: Mask | None = None
     exact: bool = True
     edges: Array | None = None
     centred: Array | None = None
@@ -525,7 +539,7 @@ class EachSign(OracleOver):
         """Return the columns of an answer, and their negations where the set has them, that have an edge above 0."""
         columns: dict[Hypothesis, Column] = {}
         for column in priced.columns:
-            edges = edge_of(column.values, s)[np.newaxis]
+            edges = find_edges([column], s)
             pair = [(column.hypothesis, edges)]
             if has_negation(self.oracle, column.hypothesis):
                 pair.append((negate(column.hypothesis), -edges))

@@ -49,7 +49,7 @@ from cvxens.problems.losses import Hinge, best_of_hinges
 from cvxens.rounding import EPSILON, TINY
 from cvxens.solvers.additive import AdditiveKernel, AdditiveModel, Others, ProximalSearch, spare_bounds
 from cvxens.solvers.newton import find_root
-from cvxens.types import Array, Numbers
+from cvxens.types import Array, Indices, Numbers
 
 MOST_VALUES = 2**14
 """Distinct values of a feature up to which all of them are knots."""
@@ -336,7 +336,7 @@ def evaluate_along(
     return np.stack(losses), np.stack(counts)
 
 
-def find_moments(shard: Shard, own: tuple[NDArray[np.intp], Array], at: Multipliers, knots: Knots) -> tuple[Ints, Ints]:
+def find_moments(shard: Shard, own: tuple[Indices, Array], at: Multipliers, knots: Knots) -> tuple[Ints, Ints]:
     """Return the sums of the signed weights of either class, and what bounds the form of the kernel.
 
     Those of some of the shard's rows are `own`, their numbers and multipliers.

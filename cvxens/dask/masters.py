@@ -22,7 +22,6 @@ from math import inf
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cvxens.certificates import ROUNDING
 from cvxens.colgen.masters.linear_masters import LiveProgram
@@ -63,7 +62,7 @@ from cvxens.problems.losses import Hinge, SumOverSamples
 from cvxens.problems.maps import LinearMap
 from cvxens.rounding import EPSILON, TINY
 from cvxens.solvers.newton import RowPenalty
-from cvxens.types import Array
+from cvxens.types import Array, Indices, Mask
 
 NEAR = 0.5
 """The share of the gap that is allowed which the neighbour's distance may take."""
@@ -401,7 +400,7 @@ class ShardedMaster:
         B = stumps.gram(found.curvatures, found.pairs, int(found.curvature), at.exponent)
         pull = np.array([at.u.real(found.totals.sum())]) if self.formulation.intercept else None
 
-        def differentiate(j: NDArray[np.intp], _: NDArray[np.intp]) -> Array:
+        def differentiate(j: Indices, _: Indices) -> Array:
             kept = np.append(j, len(at.w)) if pull is not None else j
             return np.ascontiguousarray(B[np.ix_(kept, kept)])
 
@@ -561,7 +560,7 @@ class DualProgram:
         w, b = -multipliers[:n_columns], float(-multipliers[n_columns:].sum())
         return v[:-1], np.maximum(w, 0.0) if nonnegative else w, b
 
-    def _find_central(self, shares: Array, used: NDArray[np.bool_], wanted: Array) -> Array:
+    def _find_central(self, shares: Array, used: Mask, wanted: Array) -> Array:
         """Return the shares nearest to given ones, in units of the room beside these, whose edges are those wanted."""
         room = np.minimum(shares, 1 - shares) * self.caps
         missing = (wanted - self.given - self.rows @ (shares * self.caps))[used]

@@ -9,13 +9,13 @@ numbers of its classes, so that all problems work on the same values and codes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from math import ceil
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, Self, TypeAlias, TypeVar
 
 import dask
 import dask.array as da
@@ -29,7 +29,7 @@ from cvxens.dask.tallies import Answer, Places, add, find_cells, find_extremes, 
 from cvxens.errors import InvalidInput, refusing
 from cvxens.features import N_BINS, Codes, Ints
 from cvxens.hypotheses import Hypothesis
-from cvxens.types import Array, Labels, Numbers
+from cvxens.types import Array, Labels, Mask, Numbers
 
 if TYPE_CHECKING:
     import dask.dataframe as dd
@@ -190,9 +190,10 @@ def combine_extremes(parts: Sequence[Array]) -> Array:
 class ShardedColumn(Column):
     """A hypothesis over shards, whose edge is a sum of whole numbers: there is no rounding to look for."""
 
-    def edge_under(self, s: ArrayLike) -> Array:
-        """Return the edge that it was priced with."""
-        return np.asarray(self.edge)
+    @classmethod
+    def list_edges(cls, columns: Sequence[Self], _: ArrayLike) -> Iterator[tuple[Sequence[Self], Array]]:
+        """Yield columns and the edges that they were priced with."""
+        yield columns, np.array([column.edge for column in columns])
 
 
 @dataclass(eq=False)
@@ -583,13 +584,13 @@ def choose_bins(census: Census, parts: Sequence[Any], offsets: Ints, workers: Wo
     return tuple(own[1:] if own is not None else np.unique(next(found)) for own in census.distinct)
 
 
-def draw(part: ReadRows, offset: int, share: float, wide: NDArray[np.bool_]) -> Array:
+def draw(part: ReadRows, offset: int, share: float, wide: Mask) -> Array:
     """Return the values of the drawn rows in the features that have many, (n_wide, n_drawn)."""
     kept = draw_rows(np.arange(offset, offset + part.values.shape[1], dtype=np.uint64), share) & (part.weights > 0)
     return part.values[wide][:, kept].astype(np.float64)
 
 
-def draw_rows(numbers: NDArray[np.uint64], share: float | Array) -> NDArray[np.bool_]:
+def draw_rows(numbers: NDArray[np.uint64], share: float | Array) -> Mask:
     """Return which rows are drawn, by their numbers alone: a share of them that looks like chance."""
     return (mix(numbers) >> np.uint64(11)).astype(np.float64) * 2.0**-53 < share
 

@@ -16,7 +16,7 @@ from math import exp, inf
 from typing import Any, ClassVar, final
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.sparse import csr_array, eye_array
 from scipy.special import softmax
 from sklearn.utils.validation import check_is_fitted
@@ -56,7 +56,7 @@ from cvxens.estimators.ensembles import Ensemble
 from cvxens.estimators.explanations import sum_votes
 from cvxens.estimators.samples import OracleFactory, Sample, make_oracle
 from cvxens.solvers.byte_rows import Packed, pack
-from cvxens.types import Array, Data, Labels
+from cvxens.types import Array, Data, Indices, Labels, Mask
 from cvxens.validation import RandomState
 
 
@@ -89,12 +89,12 @@ class Coded:
 class Pairs:
     """The margins of pairs of a sample and a class, as a linear map of the votes: `signs * (matrix @ votes)`."""
 
-    mask: NDArray[np.bool_]  # (n_samples, n_classes) or (n_samples,), True where there is a pair
+    mask: Mask  # (n_samples, n_classes) or (n_samples,), True where there is a pair
     signs: Array  # (n_pairs,), -1 or +1, in the order of `mask`, row by row
     matrix: csr_array  # (n_pairs, n_samples * n_classes)
 
     @classmethod
-    def from_labels(cls, labels: NDArray[np.intp], n_classes: int) -> Pairs:
+    def from_labels(cls, labels: Indices, n_classes: int) -> Pairs:
         """Make a pair of every sample and class, with the margin `Y_ik F_k(x_i)`: Y_ik is 1 for its class and -1 else.
 
         Examples
@@ -106,7 +106,7 @@ class Pairs:
         return cls(np.full(own.shape, True), np.where(own, 1.0, -1.0).ravel(), csr_array(eye_array(own.size)))
 
     @classmethod
-    def from_differences(cls, labels: NDArray[np.intp], n_classes: int) -> Pairs:
+    def from_differences(cls, labels: Indices, n_classes: int) -> Pairs:
         """Make a pair of every sample and class k but its own, y_i, with the margin `(F_{y_i} - F_k) / 2`.
 
         The sign of a pair is that of `y_i - k`.

@@ -27,7 +27,7 @@ from math import inf
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 
 from cvxens import validation
@@ -45,7 +45,7 @@ from cvxens.problems.penalties import L1
 from cvxens.problems.sides import SideLoss
 from cvxens.rounding import EPSILON, TINY
 from cvxens.tables import Feature
-from cvxens.types import Array
+from cvxens.types import Array, Mask
 
 
 class Constraint:
@@ -501,13 +501,13 @@ class ClassLoss(SideConstraint):
         return [_bound_loss(f"mean loss of class {self.label}", sample, _find_class(sample, self.label), limit)]
 
 
-def _bound_loss(name: str, sample: Weighted, members: NDArray[np.bool_], limit: float) -> SideRow:
+def _bound_loss(name: str, sample: Weighted, members: Mask, limit: float) -> SideRow:
     """Return the row that bounds the mean loss of some samples."""
     masses = np.where(members, sample.masses, 0.0)
     return SideRow(name, np.zeros(len(masses)), masses / masses.sum(), limit)
 
 
-def find_groups(sample: Weighted, name: object) -> list[tuple[str, NDArray[np.bool_]]]:
+def find_groups(sample: Weighted, name: object) -> list[tuple[str, Mask]]:
     """Return the groups of a sample by a column of its sensitive features, by all of them, or by a feature of X.
 
     Each is what it is called, with True for the samples that are in it.
@@ -546,7 +546,7 @@ def _check_classes(sample: Weighted, name: str) -> Sample:
     return sample
 
 
-def _find_class(sample: Weighted, name: object) -> NDArray[np.bool_]:
+def _find_class(sample: Weighted, name: object) -> Mask:
     """Mark the samples of a class."""
     of_classes = _check_classes(sample, f"the class {name!r:.100}")
     known = of_classes.classes.tolist()
@@ -660,20 +660,18 @@ def _meet(
     return found if found.use <= at_most * room else spend(tuple(kept), w * (at_most * room / found.use), b, u)
 
 
-def certify_within(
-    without: Certificate, use: float, at_most: float, bound: float, of_bound: Certificate
-) -> Certificate:
+def certify_within(without: Certificate, use: float, at_most: float, bound: float, bounded: Certificate) -> Certificate:
     """Certify an ensemble by its certificate without the budget, its use, and a bound within it, of some run."""
     excess = max(use - at_most, 0.0) / (1 + at_most)
     return Certificate.between(
         without.primal,
         bound,
-        residuals={**of_bound.residuals, "primal feasibility": excess},
+        residuals={**bounded.residuals, "primal feasibility": excess},
         repair=without.repair,
-        rounding=(without.rounding or 0.0) + (of_bound.rounding or 0.0),
-        proven=(of_bound.proven or bool(of_bound.condition)) and excess == 0,
-        condition=of_bound.condition,
-        note=f"{of_bound.note}, by a multiplier of the budget" if excess == 0 else "the budget is exceeded",
+        rounding=(without.rounding or 0.0) + (bounded.rounding or 0.0),
+        proven=(bounded.proven or bool(bounded.condition)) and excess == 0,
+        condition=bounded.condition,
+        note=f"{bounded.note}, by a multiplier of the budget" if excess == 0 else "the budget is exceeded",
     )
 
 

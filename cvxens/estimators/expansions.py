@@ -20,7 +20,7 @@ from math import inf, nan
 from typing import Any, ClassVar, NamedTuple, final
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.linalg import solve_triangular
 from scipy.optimize import brentq
 from threadpoolctl import threadpool_limits
@@ -69,7 +69,7 @@ from cvxens.solvers.rho_svm import (
     make_margins,
     take_until,
 )
-from cvxens.types import Array, KernelFunction, Matrix
+from cvxens.types import Array, Indices, KernelFunction, Matrix
 
 BLOCK = 2**22
 """Kernel values that are held at a time: 32 MiB."""
@@ -102,7 +102,7 @@ class Prepared(NamedTuple):
 class Trained(NamedTuple):
     """The answer of a solver: coefficients over the samples `support`, multipliers of all, and their certificate."""
 
-    support: NDArray[np.intp]
+    support: Indices
     coefficients: Array
     u: Array
     certificate: Certificate
@@ -190,7 +190,7 @@ class ExpansionClassifier(KernelMachine, Classifier):
         return self._make_attributes(sample, kernel, trained)
 
     def _make_expansion(
-        self, sample: Sample, kernel: KernelFunction, support: NDArray[np.intp], coefficients: Array
+        self, sample: Sample, kernel: KernelFunction, support: Indices, coefficients: Array
     ) -> Attributes:
         """Return the fitted attributes of an expansion over the samples `support` of those that are kept."""
         kept = np.flatnonzero(sample.shares > 0)

@@ -14,7 +14,7 @@ from textwrap import indent
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.utils._optional_dependencies import check_pandas_support
 from sklearn.utils.validation import check_is_fitted
@@ -38,7 +38,7 @@ from cvxens.hypotheses import (
     simplify,
     with_names,
 )
-from cvxens.types import Array, Data, Frame, Given, Matrix
+from cvxens.types import Array, Data, Frame, Given, Indices, Matrix
 
 
 class Terms(NamedTuple):
@@ -259,8 +259,6 @@ def average(values: ArrayLike, held: Array) -> float:
     covered = float(held.sum())
     return float(held @ np.asarray(values, np.float64)) / covered if covered else np.nan
 
-
-Indices: TypeAlias = NDArray[np.intp]
 
 Sides: TypeAlias = tuple[str, ...]
 """The names of the classes; of two, those of negative and of positive scores."""

@@ -40,7 +40,6 @@ from cvxens.estimators.base import (
 from cvxens.estimators.machines import (
     PRECOMPUTED,
     Expansion,
-    Indices,
     KernelMachine,
     TrainingKernel,
     certify_function,
@@ -59,7 +58,7 @@ from cvxens.rounding import sum_error
 from cvxens.solvers.additive import AdditiveKernel, AdditiveModel, AdditiveSVM, Cells, solve_additive_svm
 from cvxens.solvers.blockwise import WHOLE, KernelRows, KernelSVM, KernelSVR, expand, solve_blockwise, solve_prices
 from cvxens.solvers.svm_solution import SVMSolution, solve_svm_path
-from cvxens.types import Array, KernelFunction, Matrix, Numbers
+from cvxens.types import Array, Indices, KernelFunction, Matrix, Numbers
 from cvxens.validation import RandomState
 
 SCALE = "scale"

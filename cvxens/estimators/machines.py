@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import KW_ONLY, dataclass, field
-from typing import Any, ClassVar, TypeAlias
+from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from cvxens import validation
@@ -35,9 +34,7 @@ from cvxens.kernels import (
 from cvxens.kernels.kernel import Kernel, Shape, check_inside
 from cvxens.rounding import EPSILON, TINY, measure_spread
 from cvxens.solvers.blockwise import expand
-from cvxens.types import Array, Data, KernelFunction
-
-Indices: TypeAlias = NDArray[np.intp]
+from cvxens.types import Array, Data, Indices, KernelFunction
 
 MANY = 1000
 """Samples from which the scale of a kernel is taken: enough for a default to a few percent."""

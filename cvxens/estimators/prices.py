@@ -28,7 +28,6 @@ from typing import Any, TypeVar
 
 import numpy as np
 from joblib import Parallel, delayed
-from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.stats import rankdata
 from sklearn.base import BaseEstimator, is_classifier
@@ -44,7 +43,7 @@ from cvxens.errors import InvalidInput, refusing
 from cvxens.estimators.base import REMEDIES, is_open, rounds_of, warn_of
 from cvxens.estimators.samples import Accepts, Weighted, label, offers
 from cvxens.limits import Ending, TimeUp, interruptible, limit_time, time_is_up, time_left
-from cvxens.types import Array, Data
+from cvxens.types import Array, Data, Indices, Mask
 
 Item = TypeVar("Item")
 Found = TypeVar("Found")
@@ -164,8 +163,8 @@ class PriceSearch:
 
     estimator: BaseEstimator
     sample: Any
-    folds: Sequence[tuple[NDArray[np.bool_], NDArray[np.bool_]]]
-    score: Callable[[NDArray[np.bool_], Array], float]
+    folds: Sequence[tuple[Mask, Mask]]
+    score: Callable[[Mask, Array], float]
     tell: Callable[[str], None]
     alternatives: Sequence[Mapping[str, Any]] = ({},)
     """Other parameters that are tried, the simplest first."""
@@ -561,13 +560,13 @@ def choose_price(estimator: BaseEstimator, sample: Any) -> Choice:
     return estimator._adapt(replace(choice, attributes=attributes), whole)
 
 
-def find_units(sample: Weighted) -> NDArray[np.intp]:
+def find_units(sample: Weighted) -> Indices:
     """Return the numbers of what folds divide: of the samples, or of their queries where there are several."""
     names, found = np.unique(() if sample.queries is None else sample.queries, return_inverse=True)
     return found if len(names) > 1 else np.arange(len(sample.weights))
 
 
-def make_folds(cv: Any, sample: Any, y: Any = None) -> list[tuple[NDArray[np.bool_], NDArray[np.bool_]]]:
+def make_folds(cv: Any, sample: Any, y: Any = None) -> list[tuple[Mask, Mask]]:
     """Return masks of the samples that every fold trains on and tests; those without all classes are left out.
 
     By default those that `PriceSearchCV` says, two of few samples of a class, of one of each all samples on both sides;
@@ -600,7 +599,7 @@ def make_folds(cv: Any, sample: Any, y: Any = None) -> list[tuple[NDArray[np.boo
     # a single grade makes no pairs to score
     least = 1 if sample.combinations is None else 2
 
-    def differ(part: NDArray[np.bool_], n: int) -> bool:
+    def differ(part: Mask, n: int) -> bool:
         return len(np.unique(sample.given[part])) >= n
 
     kept = [(train, test) for train, test in masks if differ(train, classes) and differ(test, least)]
@@ -617,7 +616,7 @@ class AsTheyAre(Accepts):
         return X
 
 
-def make_score(estimator: BaseEstimator, sample: Any, scoring: Any) -> Callable[[NDArray[np.bool_], Array], float]:
+def make_score(estimator: BaseEstimator, sample: Any, scoring: Any) -> Callable[[Mask, Array], float]:
     """Return what rates raw scores F (n_test,) or (n_test, n_parts) of a test part of a sample; larger is better.
 
     By default it is minus the loss that is minimised: the log loss where there are probabilities, else the hinge loss,
@@ -636,7 +635,7 @@ def make_score(estimator: BaseEstimator, sample: Any, scoring: Any) -> Callable[
     takes = list_parameters(getattr(scorer, "_score_func", scorer))
     told = {"sample_weight": sample.masses, "qid": sample.queries}
 
-    def score_part(test: NDArray[np.bool_], F: Array) -> float:
+    def score_part(test: Mask, F: Array) -> float:
         if scorer is None:
             return _score_loss(knowing, sample, test, F)
         shell = copy(knowing)
@@ -649,7 +648,7 @@ def make_score(estimator: BaseEstimator, sample: Any, scoring: Any) -> Callable[
     return score_part
 
 
-def _score_loss(classifier: BaseEstimator, sample: Any, test: NDArray[np.bool_], F: Array) -> float:
+def _score_loss(classifier: BaseEstimator, sample: Any, test: Mask, F: Array) -> float:
     """Return minus the mean loss of a test part: the log loss where there are probabilities, else the hinge loss."""
     labels, rows = sample.labels[test], np.arange(np.count_nonzero(test))
     if classifier._link is not None:

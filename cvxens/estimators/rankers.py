@@ -8,7 +8,7 @@ from operator import attrgetter
 from typing import Any, ClassVar, Never, Self, final
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.sparse import csr_array
 from sklearn.utils.validation import column_or_1d
 
@@ -22,7 +22,7 @@ from cvxens.estimators.samples import Accepts, OracleFactory, Weighted, keep_wei
 from cvxens.problems.losses import Hinge
 from cvxens.problems.pair_losses import GradedPairs, PairwiseHinge, take_differences
 from cvxens.problems.penalties import L1
-from cvxens.types import Array, Data, Given
+from cvxens.types import Array, Data, Given, Indices
 
 MOST_LISTED = 100_000
 """Pairs up to which each has a row of its own."""
@@ -33,7 +33,7 @@ class RankedSample(Weighted):
     """A training sample of a ranking."""
 
     grades: Array  # (n_kept,)
-    queries: NDArray[np.intp] = field(kw_only=True)
+    queries: Indices = field(kw_only=True)
 
     of_samples: ClassVar[tuple[str, ...]] = ("grades", "queries")
     given = property(attrgetter("grades"))
@@ -73,13 +73,13 @@ class RankedSample(Weighted):
         return super().spread(self.combinations.T @ u)
 
 
-def read_queries(qid: Given, n_samples: int) -> NDArray[np.intp]:
+def read_queries(qid: Given, n_samples: int) -> Indices:
     """Return the query of each sample as a number; they are all of one query where none is given."""
     if qid is None:
         return np.zeros(n_samples, np.intp)
     with refusing("qid", "found no names of queries", "give a number or a word each", (TypeError, ValueError)):
         queries = column_or_1d(qid)
-        found: NDArray[np.intp] = np.unique(queries, return_inverse=True)[1]
+        found: Indices = np.unique(queries, return_inverse=True)[1]
         if queries.dtype.kind == "f" and np.isnan(queries).any():
             raise ValueError("some are missing")
     validation.same_length("qid", found, n_samples)

@@ -41,7 +41,7 @@ from cvxens.errors import InvalidInput, refusing
 from cvxens.hypotheses import Among, Branch, Interval, LevelStump, Rule, Scaled, SignedTree, Stump
 from cvxens.rounding import LARGEST
 from cvxens.tables import Feature, encode, find_words, is_frame, learn_features
-from cvxens.types import Array, Data, Given, Labels, Matrix, Numbers
+from cvxens.types import Array, Data, Given, Indices, Labels, Mask, Matrix, Numbers
 
 
 @dataclass(frozen=True)
@@ -128,7 +128,7 @@ class Accepts:
 class Sensitive:
     """What samples are told apart by, beside their features: columns of codes, with the values that these stand for."""
 
-    codes: NDArray[np.intp]  # (n_samples, n_columns)
+    codes: Indices  # (n_samples, n_columns)
     levels: tuple[NDArray[Any], ...]
     names: tuple[str, ...]  # of the columns; none where they had none
 
@@ -155,7 +155,7 @@ class Sensitive:
         """Return what is known of some of the samples."""
         return Sensitive(self.codes[rows], self.levels, self.names)
 
-    def find_groups(self, name: object) -> tuple[list[str], NDArray[np.intp]] | None:
+    def find_groups(self, name: object) -> tuple[list[str], Indices] | None:
         """Return what the groups of a column are called, of all columns where no name is given, and those of samples.
 
         None for the name of no column.
@@ -179,11 +179,11 @@ class Weighted:
     _: KW_ONLY
     weights: Array  # (n_kept,), above 0: the factors of samples times those of classes, which multiply prices
     masses: Array  # (n_kept,), above 0: the factors of samples alone, which weigh statistics of X, such as variances
-    places: NDArray[np.intp]  # (n_samples,), the kept sample that each given one is part of
+    places: Indices  # (n_samples,), the kept sample that each given one is part of
     shares: Array  # (n_samples,), the share of each given sample in the weight of that; 0 where its weight is 0
     features: tuple[Feature, ...] | None = None  # the features of a data frame with nominal columns, whose codes X has
     names: tuple[str, ...] = ()  # of the columns of X, where they have any
-    queries: NDArray[np.intp] | None = None  # (n_kept,), of each the number of its query, where there are any
+    queries: Indices | None = None  # (n_kept,), of each the number of its query, where there are any
     sensitive: Sensitive | None = None  # (n_kept,), what samples are told apart by beside their features
 
     of_samples: ClassVar[tuple[str, ...]] = ()
@@ -210,13 +210,13 @@ class Weighted:
         """The name and the values of what a table of rules gives the mean of: the targets."""
         return "mean", self.given
 
-    def _take(self, rows: NDArray[np.intp], **others: object) -> Self:
+    def _take(self, rows: Indices, **others: object) -> Self:
         """Return the kept samples of these numbers, with other values of some fields."""
         taken = {name: vars(self)[name][rows] for name in ("X", "weights", "masses", *self.of_samples)}
         sensitive = None if self.sensitive is None else self.sensitive.take(rows)
         return replace(self, **{**taken, "sensitive": sensitive, **others})
 
-    def part(self, rows: NDArray[np.bool_]) -> Self:
+    def part(self, rows: Mask) -> Self:
         """Return some of the kept samples."""
         places = np.where(rows, np.cumsum(rows) - 1, 0)[self.places]
         return self._take(np.flatnonzero(rows), places=places, shares=self.shares * rows[self.places])
@@ -269,7 +269,7 @@ class TargetSample(Weighted):
 class Sample(Weighted):
     """A training sample of a classification."""
 
-    labels: NDArray[np.intp]  # (n_kept,), indices into the classes
+    labels: Indices  # (n_kept,), indices into the classes
     classes: Labels  # (n_classes,), sorted
 
     of_samples: ClassVar[tuple[str, ...]] = ("labels",)

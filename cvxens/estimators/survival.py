@@ -17,7 +17,7 @@ from cvxens.estimators.ensembles import Ensemble
 from cvxens.estimators.samples import Accepts, OracleFactory, Weighted, keep_weighted
 from cvxens.problems.penalties import L1, Penalty, SquaredL2
 from cvxens.problems.survival_losses import CoxPartialLikelihood
-from cvxens.types import Array, Data, Given
+from cvxens.types import Array, Data, Given, Mask
 
 PENALTIES: dict[str, Penalty] = {"l1": L1(), "l2": SquaredL2()}
 """The penalties of `ColumnGenerationSurvival` by their names."""
@@ -67,7 +67,7 @@ class SurvivalSample(Weighted):
     """A training sample of times, some of them of events."""
 
     times: Array  # (n_kept,)
-    events: NDArray[np.bool_]  # (n_kept,), True where there was one
+    events: Mask  # (n_kept,), True where there was one
 
     of_samples: ClassVar[tuple[str, ...]] = ("times", "events")
 
@@ -93,7 +93,7 @@ class SurvivalSample(Weighted):
         return cls(**keep_weighted(estimator, read, weights, times=times, events=events))
 
 
-def split_survival(y: Data) -> tuple[NDArray[np.bool_] | None, Data]:
+def split_survival(y: Data) -> tuple[Mask | None, Data]:
     """Return where there were events, None where y does not tell, and times, of records or of times alone.
 
     Examples
@@ -114,7 +114,7 @@ def split_survival(y: Data) -> tuple[NDArray[np.bool_] | None, Data]:
     return y[names[0]], y[names[1]]
 
 
-def find_concordance(events: NDArray[np.bool_], times: Array, scores: Array, weights: Array | None = None) -> float:
+def find_concordance(events: Mask, times: Array, scores: Array, weights: Array | None = None) -> float:
     """Return the share of pairs in which who had the event first has the higher score; equal ones count half.
 
     A pair counts, as the product of its weights, where one had an event at a time up to which the other was without one

@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import final
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from cvxens import validation
 from cvxens.errors import InvalidInput
@@ -18,7 +18,7 @@ from cvxens.kernels.kernel import Kernel
 from cvxens.kernels.stumps import as_tuple
 from cvxens.kernels.tiles import Tile, check_features, check_pair
 from cvxens.problems import DenseColumns
-from cvxens.types import Array, Data, Given
+from cvxens.types import Array, Data, Given, Indices
 from cvxens.validation import RandomState
 
 
@@ -273,7 +273,7 @@ class Precomputed(Kernel):
     def diag(self, X: Data) -> Array:
         return self._matrix.diagonal()[self._indices(check_pair(X)[0], "X")]
 
-    def _indices(self, X: Array, argument: str) -> NDArray[np.intp]:
+    def _indices(self, X: Array, argument: str) -> Indices:
         known = (X >= 0) & (len(self._matrix) > X) & (np.rint(X) == X)
         if X.shape[1] != 1 or not known.all():
             found = f"found {X.shape[1]} features" if X.shape[1] != 1 else f"found the index {X[~known][0]:g}"

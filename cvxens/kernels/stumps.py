@@ -14,7 +14,7 @@ from functools import cached_property, partial
 from typing import Any, ClassVar, Self, cast, final
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from cvxens import hypotheses, validation
 from cvxens.docstrings import documented
@@ -24,7 +24,7 @@ from cvxens.kernels.kernel import OPEN, Kernel, Shape, Simplified, check_inside,
 from cvxens.kernels.tiles import DIFFERENCE, MINIMUM, Tile, check_features, check_pair, join_samples, measure
 from cvxens.problems import StumpColumns
 from cvxens.rounding import TINY
-from cvxens.types import Array, Data, Given
+from cvxens.types import Array, Data, Given, Indices
 from cvxens.validation import RandomState
 
 
@@ -437,16 +437,14 @@ def as_tuple(values: Given) -> Given:
     return tuple(np.asarray(values).tolist()) if np.asarray(values).ndim == 1 else values
 
 
-def draw_places(box: Array, masses: Array, n: int, random: np.random.Generator) -> tuple[NDArray[np.intp], Array]:
+def draw_places(box: Array, masses: Array, n: int, random: np.random.Generator) -> tuple[Indices, Array]:
     """Draw `n` features in proportion to their masses, and thresholds uniformly in their ranges."""
     features = random.choice(box.shape[1], size=validation.whole("n", n), p=normalise_masses(masses))
     low, high = box[:, features]
     return features, low + (high - low) * random.random(n)
 
 
-def draw_signs(
-    features: NDArray[np.intp], thresholds: Array, random: np.random.Generator
-) -> tuple[hypotheses.Stump, ...]:
+def draw_signs(features: Indices, thresholds: Array, random: np.random.Generator) -> tuple[hypotheses.Stump, ...]:
     """Return stumps at these places, of either sign."""
     signs = random.choice([1, -1], size=len(features))
     drawn = zip(features.tolist(), thresholds.tolist(), signs.tolist(), strict=True)

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from cvxens import validation
 from cvxens.errors import InvalidInput
 from cvxens.limits import check_memory, map_in_threads, one_blas_thread
-from cvxens.types import Array, Data, Given
+from cvxens.types import Array, Data, Given, Indices
 
 Tile: TypeAlias = Callable[[slice, slice], Array]
 """Maps a slice of rows and a slice of columns to that part of a matrix, in float64 unless both samples are rounded."""
@@ -221,6 +221,6 @@ class SingleKernel:
         """A bound on absolute values."""
         return self.profile.largest
 
-    def tile(self, left: NDArray[np.intp], right: NDArray[np.intp] | slice) -> Tile:
+    def tile(self, left: Indices, right: Indices | slice) -> Tile:
         """Return what computes parts of the matrix between the samples of some indices and those of others."""
         return measure(self.term, self.X[left], self.X[right], None, *self.profile.steps)

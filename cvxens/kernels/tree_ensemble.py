@@ -25,7 +25,7 @@ from cvxens.hypotheses import Hypothesis, decode_table
 from cvxens.kernels.kernel import Kernel
 from cvxens.kernels.tiles import Tile, check_features
 from cvxens.trees import Tree, match
-from cvxens.types import Array, Data, FieldsOnly, Given, Numbers
+from cvxens.types import Array, Data, FieldsOnly, Given, Mask, Numbers
 from cvxens.validation import RandomState
 
 Indices: TypeAlias = NDArray[np.int64]
@@ -422,7 +422,7 @@ class ThresholdTree(NamedTuple):
     children_right: Indices  # where values above it go
     feature: Indices  # the feature that a node asks for
     threshold: Array  # compared with values in single precision
-    missing_left: NDArray[np.bool_]  # True where missing values go where small ones do
+    missing_left: Mask  # True where missing values go where small ones do
 
 
 @dataclass(frozen=True, eq=False)

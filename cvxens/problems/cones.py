@@ -13,11 +13,10 @@ from functools import cached_property
 from typing import Any, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
 from cvxens.rounding import EPSILON, TINY
-from cvxens.types import Array
+from cvxens.types import Array, Indices
 
 _P = TypeVar("_P")
 
@@ -74,7 +73,7 @@ class Cones:
         )
 
     @cached_property
-    def _kinds(self) -> list[NDArray[np.intp]]:
+    def _kinds(self) -> list[Indices]:
         """The rows of each cone, kind by kind; every row of a zero or nonnegative cone is one by itself."""
         triangles = [order * (order + 1) // 2 for order in self.semidefinite]
         powers = [len(exponents) + 1 for exponents in self._exponents]
@@ -92,7 +91,7 @@ class Cones:
         return int(sum(sizes.sum() for sizes in self._kinds))
 
     @cached_property
-    def blocks(self) -> NDArray[np.intp]:
+    def blocks(self) -> Indices:
         """The number of the cone that each row is of."""
         sizes = np.concatenate(self._kinds)
         return np.repeat(np.arange(len(sizes)), sizes)
@@ -201,7 +200,7 @@ class Cones:
             x[:-1] = 1.0
         return inner
 
-    def drop_idle(self, ahead: sparse.csc_array, A: sparse.csc_array, b: Array) -> tuple[NDArray[np.intp], Cones]:
+    def drop_idle(self, ahead: sparse.csc_array, A: sparse.csc_array, b: Array) -> tuple[Indices, Cones]:
         """Return the rows of ``b - A x`` that are left where some moves of x may go on for ever, and their cones.
 
         `ahead` has the signs of what each move adds to rows. Where it stays in all cones, the multipliers of what it
@@ -258,7 +257,7 @@ class Cones:
             second_order[heads[(differences == 0) & (b[at] - sign * b[at + 1] > 0)] + 1] = sign
         return found
 
-    def _heads(self, kind: int) -> NDArray[np.intp]:
+    def _heads(self, kind: int) -> Indices:
         """Where each cone of a kind begins, within the rows of these."""
         return np.cumsum(self._kinds[kind]) - self._kinds[kind]
 
@@ -279,7 +278,7 @@ class Cones:
         return np.asarray(x[heads] - norms * (1 + (sizes + FEW) * EPSILON))
 
 
-def _diagonal(order: int) -> NDArray[np.intp]:
+def _diagonal(order: int) -> Indices:
     """Where the diagonal is in an upper triangle, column by column."""
     return np.cumsum(np.arange(1, order + 1)) - 1
 

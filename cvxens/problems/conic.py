@@ -26,7 +26,6 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse.linalg import splu
 
@@ -37,7 +36,7 @@ from cvxens.problems.duality import balance_exactly
 from cvxens.problems.modelling import Model, Term, cp, solve_model
 from cvxens.problems.verified import Equations, is_null, sum_columns
 from cvxens.rounding import EPSILON, TINY, dot, sum_error
-from cvxens.types import Array, Attempt
+from cvxens.types import Array, Attempt, Indices
 
 ACCURACY = 1e-10
 """Gap and residuals that are asked for: what a proof loses to them is about as much, relative."""
@@ -138,7 +137,7 @@ class ConicForm:
     c: Array
     offset: float
     cones: Cones
-    rows: NDArray[np.intp]
+    rows: Indices
     stated: Stated | None = None  # what it was made of; None for a form that is a part of another one
 
     def tighten(self, x: Array, share: float) -> ConicForm:
@@ -167,7 +166,7 @@ class ConicForm:
         A = sparse.csc_array(sparse.coo_array((scaled, entries.coords), shape=entries.shape))
         return replace(self, A=A, b=b, c=c), units
 
-    def drop_idle(self, moves: sparse.csc_array | None = None) -> tuple[ConicForm, NDArray[np.intp]]:
+    def drop_idle(self, moves: sparse.csc_array | None = None) -> tuple[ConicForm, Indices]:
         """Return the same without cones that moves of no cost bring a point into, wherever it is, and the rows left.
 
         Moves are those of single variables that are not v, and given ones of x. The multipliers of such cones are 0,
@@ -805,7 +804,7 @@ class _LeastSquares:
         return found[: self.n_rows]
 
 
-def find_units(A: sparse.csc_array, b: Array, blocks: NDArray[np.intp], rows: NDArray[np.intp]) -> tuple[Array, Array]:
+def find_units(A: sparse.csc_array, b: Array, blocks: Indices, rows: Indices) -> tuple[Array, Array]:
     """Return factors of the rows and of the variables of ``b - A x``; those of the variables at `rows` are 1.
 
     They are powers of 2 that bring rows and variables in any units to sizes near 1: what is in small units would be

@@ -11,12 +11,11 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
 from cvxens.errors import InvalidInput
 from cvxens.problems.modelling import Term, cp
-from cvxens.types import Array
+from cvxens.types import Array, Mask
 
 Constrain: TypeAlias = "Callable[[cp.Expression], Sequence[cp.Constraint]]"
 """From a cvxpy variable to a list of convex constraints on it."""
@@ -39,7 +38,7 @@ class Measured:
 
     excess: Array
     sizes: Array
-    is_equal: NDArray[np.bool_]
+    is_equal: Mask
 
     @property
     def lacking(self) -> Array:

@@ -9,10 +9,9 @@ from math import inf
 from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cvxens.rounding import EPSILON
-from cvxens.types import Array
+from cvxens.types import Array, Mask
 
 Sides: TypeAlias = Callable[[Array], tuple[Array, Array, Array]]
 """From numbers t to the values there, and the slopes to the left and to the right."""
@@ -188,7 +187,7 @@ class Curve:
         return 1 / (4 * least) if least > 0 else inf
 
 
-def _bisect(holds: Callable[[Array], NDArray[np.bool_]], like: Array) -> Array:
+def _bisect(holds: Callable[[Array], Mask], like: Array) -> Array:
     """Return the largest float from 0 to `FAR`, for each entry, at which a falling condition holds; 0 if none.
 
     Non-negative floats are in the order of their bits read as integers, and these are cut into equal parts again and

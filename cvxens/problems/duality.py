@@ -124,19 +124,20 @@ def centres(rows: Array) -> Array:
     return np.where(np.abs(middle) > 4.0 * (high - low), middle, 0.0)
 
 
-def edge_of(values: Array, s: Array) -> Array:
-    """Evaluate ``sum_i s_i h_i`` for one column, output by output, without losing what a constant in it cancels.
+def edges_of(rows: Array, s: Array) -> Array:
+    """Evaluate ``sum_i s_i h_i`` for columns as rows, output by output, without losing what a constant in one cancels.
 
     Examples
     --------
-    >>> edge_of(np.array([1e16, 1e16 + 2]), np.array([-0.5, 0.5]))
-    array(1.)
+    >>> edges_of(np.array([[1e16, 1e16 + 2], [1.0, 2.0]]), np.array([-0.5, 0.5]))
+    array([1. , 0.5])
     """
-    centre = float(centres(values[np.newaxis])[0])
-    if centre == 0.0:
-        return np.asarray(values @ s)
-    totals = [fsum(of_output) for of_output in s.reshape(len(s), -1).T.tolist()]
-    return np.asarray((values - centre) @ s + centre * np.reshape(totals, s.shape[1:]))
+    found, middles = np.asarray(rows @ s), centres(rows)
+    if middles.any():
+        totals = np.reshape([fsum(of_output) for of_output in s.reshape(len(s), -1).T.tolist()], s.shape[1:])
+        for j in np.flatnonzero(middles).tolist():
+            found[j] = (rows[j] - middles[j]) @ s + middles[j] * totals
+    return found
 
 
 def balance_exactly(u: Array, y: Array) -> Array:

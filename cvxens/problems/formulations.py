@@ -33,7 +33,7 @@ from inspect import cleandoc
 from typing import Any, ClassVar, Protocol, TypeAlias, TypeVar, final, runtime_checkable
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import logsumexp
 
 from cvxens import validation
@@ -62,7 +62,7 @@ from cvxens.problems.problem import Claimed, Evaluated, Parameter, Problem, Prod
 from cvxens.problems.survival_losses import CoxPartialLikelihood
 from cvxens.problems.target_losses import AbsoluteError, Deviance, EpsilonInsensitive, HuberError, Pinball
 from cvxens.rounding import EPSILON, dot, product, sum_error
-from cvxens.types import Array, Given, Point, Value
+from cvxens.types import Array, Given, Indices, Point, Value
 
 P = TypeVar("P", bound=Problem)
 
@@ -143,7 +143,7 @@ def simplex_least_squares(L: ArrayLike, C: Prices) -> Formulation:
     return Formulation(SquaredError(prices, codes), SquaredL2(), intercept=True, outputs=codes.shape[1])
 
 
-def multiboost(C: Prices, labels: NDArray[np.intp]) -> Formulation:
+def multiboost(C: Prices, labels: Indices) -> Formulation:
     """MultiBoost (Shen & Hao 2011): C sum_i sum_{k != y_i} exp(F_k - F_{y_i}) and sum |W|; labels from 0."""
     classes = np.unique(labels)
     if np.ndim(labels) != 1 or len(classes) < 2 or not np.array_equal(classes, np.arange(len(classes))):

@@ -24,7 +24,6 @@ from math import fsum, inf
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
 from scipy.special import expit, logsumexp, rel_entr, xlog1py, xlogy
 
@@ -35,7 +34,7 @@ from cvxens.problems.duality import balance_classes, capped_simplex, find_balanc
 from cvxens.problems.linear_dual import Hinges, LinearDual
 from cvxens.problems.modelling import Scalar, Term, cp
 from cvxens.rounding import EPSILON, TINY, sum_error
-from cvxens.types import Array, Point
+from cvxens.types import Array, Indices, Mask, Point
 
 __all__ = [
     "CVaR",
@@ -133,7 +132,7 @@ class Loss(ABC):
     is_searched: bool = False
     per_sample: str = ""
     curvature: Callable[[Array], Array] | None = None
-    hessian: Callable[[Array, Array, NDArray[np.intp]], Array] | None = None
+    hessian: Callable[[Array, Array, Indices], Array] | None = None
     smoothed: Callable[[float], Any] | None = None
     rounded: Callable[[float], Loss] | None = None
     model_violation: Callable[[cp.Expression], cp.Expression] | None = None
@@ -1037,7 +1036,7 @@ class MulticlassExponential(OfDifferences):
     """
 
     C: Scalar
-    labels: NDArray[np.intp]
+    labels: Indices
     n_classes: int
 
     @property
@@ -1061,7 +1060,7 @@ class MulticlassExponential(OfDifferences):
         with np.errstate(over="ignore"):
             return self._sum_up(self._weights(z))
 
-    def hessian(self, U: Array, X: Array, outputs: NDArray[np.intp]) -> Array:
+    def hessian(self, U: Array, X: Array, outputs: Indices) -> Array:
         """Return the second derivatives in the weights of columns X (n_active, n_samples) for given outputs.
 
         A pair adds ``v_ik (e_{y_i} - e_k)(e_{y_i} - e_k)'`` between the outputs, times ``h(x_i) h'(x_i)``.
@@ -1094,7 +1093,7 @@ class MulticlassExponential(OfDifferences):
         return float(np.abs(u / self._prices - slopes).max()) / max(float(slopes.max()), TINY)
 
     @cached_property
-    def _own(self) -> NDArray[np.bool_]:
+    def _own(self) -> Mask:
         return np.equal.outer(self.labels, np.arange(self.n_classes))
 
     @property

@@ -20,7 +20,7 @@ from abc import abstractmethod
 from collections import deque
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Self, TypeAlias
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,9 +36,7 @@ from cvxens.problems.duality import balance_exactly
 from cvxens.problems.losses import OfDifferences, excess
 from cvxens.problems.modelling import Term, cp
 from cvxens.rounding import TINY, sum_error
-from cvxens.types import Array
-
-Indices: TypeAlias = NDArray[np.intp]
+from cvxens.types import Array, Indices, Mask
 
 __all__ = ["GradedPairs", "PairwiseExponential", "PairwiseHinge", "PairwiseSquaredHinge"]
 
@@ -137,7 +135,7 @@ class GradedPairs:
         return float(won @ self.shares)
 
 
-def sort_sides(positive: NDArray[np.bool_], groups: Indices) -> tuple[Indices, Indices, Indices]:
+def sort_sides(positive: Mask, groups: Indices) -> tuple[Indices, Indices, Indices]:
     """Return all samples, group by group and the positives first; where each group begins, and its negatives."""
     starts = np.append(0, np.cumsum(np.bincount(groups)))
     return (
@@ -200,7 +198,7 @@ class PairLoss(OfDifferences):
         return int(self.groups.max()) + 1
 
     @cached_property
-    def positive(self) -> NDArray[np.bool_]:
+    def positive(self) -> Mask:
         """True for the samples that are to rank above the others of their group."""
         return self.y > 0
 

@@ -24,7 +24,6 @@ from functools import cached_property
 from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from scipy.optimize import brentq
 
@@ -37,7 +36,7 @@ from cvxens.problems.modelling import Term, cp
 from cvxens.problems.structure import SumOfCurves, read_sum, take_factor
 from cvxens.problems.target_losses import SumOfHinges
 from cvxens.rounding import EPSILON, TINY, sum_error
-from cvxens.types import Array
+from cvxens.types import Array, Indices, Mask
 
 Rows: TypeAlias = tuple[sparse.csr_array, Array]
 """A and b of rows ``A x <= b``."""
@@ -150,7 +149,7 @@ def read_hinges(form: ConicForm, *, in_part: bool = False) -> ReadHinges | None:
     return ReadHinges(tuple(hinges), float(parts.sum()), size)
 
 
-def _find_kinks(s: Array, c: Array) -> tuple[NDArray[np.intp], Array, Array]:
+def _find_kinks(s: Array, c: Array) -> tuple[Indices, Array, Array]:
     """Return where the largest of lines ``s x + c``, by rising s in every row, has kinks: row, x and change of slope.
 
     A line is the largest between its crossings with those before it and with those behind.
@@ -168,7 +167,7 @@ def _find_kinks(s: Array, c: Array) -> tuple[NDArray[np.intp], Array, Array]:
     return row, crossings[row, before, k + 1], s[row, k + 1] - s[row, before]
 
 
-def _read_lines(form: ConicForm) -> tuple[NDArray[np.intp], Array, Array, Array, float] | None:
+def _read_lines(form: ConicForm) -> tuple[Indices, Array, Array, Array, float] | None:
     """Return sample, factor, and slopes and intercepts of lines of every maximum in a linear form, and a constant."""
     A, b, sample_of = _eliminate_idle(form)
     is_own = sample_of < 0
@@ -199,7 +198,7 @@ def _read_lines(form: ConicForm) -> tuple[NDArray[np.intp], Array, Array, Array,
     return of[~free], factor[~free], slope[lines][~free], intercept[lines][~free], constant
 
 
-def _eliminate_idle(form: ConicForm) -> tuple[sparse.csr_array, Array, NDArray[np.intp]]:
+def _eliminate_idle(form: ConicForm) -> tuple[sparse.csr_array, Array, Indices]:
     """Return the rows ``A x <= b`` of a linear form without variables of no cost, and the sample of each, or -1."""
     sample_of = np.full(len(form.c), -1)
     sample_of[form.rows] = np.arange(len(form.rows))
@@ -284,7 +283,7 @@ def _read_threshold(node: cp.Expression, z: cp.Variable) -> tuple[float, cp.Expr
     return (c, sum(rest[1:], rest[0]), price / c) if is_less else None
 
 
-def _eliminate(A: sparse.csr_array, b: Array, free: NDArray[np.bool_], most: int) -> Rows | None:
+def _eliminate(A: sparse.csr_array, b: Array, free: Mask, most: int) -> Rows | None:
     """Eliminate variables of no cost, the first in each of their rows; None if there are none, or too many entries."""
     entries = A.tocoo()
     mine = free[entries.coords[1]]

@@ -35,7 +35,7 @@ from cvxens.limits import check_time
 from cvxens.problems.losses import OfDifferences, excess
 from cvxens.problems.modelling import Term, cp
 from cvxens.rounding import EPSILON, TINY, sum_error
-from cvxens.types import Array
+from cvxens.types import Array, Indices
 
 __all__ = ["CoxPartialLikelihood"]
 
@@ -84,7 +84,7 @@ class CoxPartialLikelihood(OfDifferences):
         return np.unique(self.times[self.events])
 
     @cached_property
-    def place(self) -> NDArray[np.intp]:
+    def place(self) -> Indices:
         """The number of times of events up to that of each sample: it is at risk at these."""
         return np.searchsorted(self.event_times, self.times, "right")
 

@@ -15,7 +15,6 @@ from math import fsum
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from scipy.linalg import qr
 from scipy.sparse.csgraph import connected_components, maximum_bipartite_matching
@@ -23,7 +22,7 @@ from scipy.sparse.linalg import splu
 
 from cvxens.limits import check_time, in_time
 from cvxens.rounding import EPSILON, LARGEST, split
-from cvxens.types import Array
+from cvxens.types import Array, Indices
 
 ROOM = 1e-6
 """What e is raised by, relative, so that it is above an exact one whatever rounding does to it."""
@@ -118,8 +117,8 @@ class Equations:
 
     def __init__(
         self,
-        rows: NDArray[np.intp],
-        kept: NDArray[np.intp],
+        rows: Indices,
+        kept: Indices,
         dependence: list[dict[int, Fraction]],
         S: sparse.csc_array,
         errors: sparse.csc_array,
@@ -205,7 +204,7 @@ class Equations:
         return e
 
 
-def _eliminate(B: sparse.csc_array, room: Array) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+def _eliminate(B: sparse.csc_array, room: Array) -> tuple[Indices, Indices]:
     """Return rows and columns of B, in pairs, whose square part is not singular, with as much room as there is.
 
     Gauss's elimination, thin columns first, one with the fewest entries at a time; a pivot has room, and is not small
@@ -287,7 +286,7 @@ def _pivot_dense(
     return [(int(rows[at]), names[k]) for at, k in zip(chosen, independent.tolist(), strict=False)]
 
 
-def _find_dependence(B: sparse.csc_array, kept: NDArray[np.intp], j: int, factors: Array) -> dict[int, Fraction]:
+def _find_dependence(B: sparse.csc_array, kept: Indices, j: int, factors: Array) -> dict[int, Fraction]:
     """Return exact factors of equations, 1 of the one that is left out, with which columns of B add up to 0.
 
     Which ones they are of, a solution in floats says; all rows of these are 0 if some independent ones are.

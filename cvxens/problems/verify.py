@@ -24,7 +24,6 @@ from math import inf, isfinite
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
 from cvxens import certificates, validation
@@ -34,7 +33,7 @@ from cvxens.problems.conic import ConicForm, ConicProof, DualBound, canonicalise
 from cvxens.problems.modelling import cp
 from cvxens.problems.verified import Equations, is_null, sum_columns
 from cvxens.rounding import EPSILON, TINY, dot, sum_error
-from cvxens.types import Array, Data, Given
+from cvxens.types import Array, Data, Given, Indices
 
 
 class _Inside(NamedTuple):
@@ -203,7 +202,7 @@ def _find_places(
     first: Mapping[int, int],
     chain: cp.reductions.Chain,
     inverse: cp.reductions.InverseData,
-) -> dict[cp.Variable, NDArray[np.intp]]:
+) -> dict[cp.Variable, Indices]:
     """Return where the entries of each variable are in the canonical form, which has those that are symmetric once."""
     known = {v: v.id for v in given}
     for reduction, kept in zip(chain.reductions, inverse, strict=True):
@@ -277,7 +276,7 @@ def _find_descent(form: ConicForm) -> bool:
     return _find_inside(directions, directions.rows, np.zeros(0)) is not None
 
 
-def _find_inside(form: ConicForm, rows: NDArray[np.intp], at: Array, own: float = -inf) -> _Inside | None:
+def _find_inside(form: ConicForm, rows: Indices, at: Array, own: float = -inf) -> _Inside | None:
     """Find a proven point of a form whose given entries are as near as can be to what is wanted; None if there is none.
 
     The wanted entries are completed to a point that is next to inside, and mixed with as little as serves of one that
@@ -304,7 +303,7 @@ def _tie(form: ConicForm, at: Array) -> ConicForm | None:
     return replace(form, A=sparse.csc_array(sparse.csr_array(form.A)[order]), b=form.b[order], cones=cones)
 
 
-def _mix_inside(form: ConicForm, rows: NDArray[np.intp], given: Array, own: float) -> _Inside | None:
+def _mix_inside(form: ConicForm, rows: Indices, given: Array, own: float) -> _Inside | None:
     """Mix a point, or the nearest one inside, with as little as serves of one that is deep inside.
 
     Its value is none below the point's own: what pulls the nearest to be better does not count.
@@ -326,7 +325,7 @@ def _mix_inside(form: ConicForm, rows: NDArray[np.intp], given: Array, own: floa
     return None
 
 
-def _pull(form: ConicForm, rows: NDArray[np.intp], to: Array) -> Array | None:
+def _pull(form: ConicForm, rows: Indices, to: Array) -> Array | None:
     """Minimise ``c'x + k/2 |x_rows - to_rows|^2`` over the cones; None where no solver's point is there."""
     curvature, cost = np.zeros(len(form.c)), form.c.copy()
     # the cost moves entries by a thousandth of their size
@@ -337,7 +336,7 @@ def _pull(form: ConicForm, rows: NDArray[np.intp], to: Array) -> Array | None:
     return found.x if found.solved else None
 
 
-def _complete(form: ConicForm, rows: NDArray[np.intp], at: Array) -> Array:
+def _complete(form: ConicForm, rows: Indices, at: Array) -> Array:
     """Return a point with the given entries whose others are the best ones, or the nearest where there is none."""
     x, rest = np.zeros_like(form.c), np.setdiff1d(np.arange(len(form.c)), rows)
     x[rows] = at

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.optimize import linprog
 from scipy.sparse import csr_array, hstack, vstack
 
@@ -35,7 +35,7 @@ from cvxens.proofs import checker
 from cvxens.proofs.forms import LINEAR, Form, Point, Reading, Term, simplest, to_integers
 from cvxens.proofs.programs import Document, LinearProgram
 from cvxens.proofs.vertices import LARGEST, find_vertex, independent_rows, solve_rationals
-from cvxens.types import Array
+from cvxens.types import Array, Indices
 
 ExactTerm: TypeAlias = tuple[int | None, float | None, Fraction]
 """A feature and a threshold with the weight of that stump, as a rational number."""
@@ -664,7 +664,7 @@ def _sum_groups(column: Array, y: Array, hypotheses: str) -> csr_array:
     return csr_array((signs, (place, np.arange(len(y)))))
 
 
-def _solve_equations(equations: csr_array) -> tuple[NDArray[np.intp], list[Fraction]]:
+def _solve_equations(equations: csr_array) -> tuple[Indices, list[Fraction]]:
     """Find v >= 0 of which the first row makes 1 and every other 0, over the rationals: where v is above 0, and v."""
     sizes = abs(equations).max(axis=1).toarray().ravel()
     scaled = equations / np.where(sizes > 0, sizes, 1.0)[:, np.newaxis]

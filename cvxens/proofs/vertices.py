@@ -22,7 +22,7 @@ from scipy.optimize import linprog
 
 from cvxens.problems.verified import solve_fractions
 from cvxens.proofs.forms import Form, Key, Point, Term, to_integers
-from cvxens.types import Array
+from cvxens.types import Array, Indices
 
 AT_BOUND = 1e-11
 """The distance from a bound, relative to the largest value, up to which the simplex method's numbers are at it."""
@@ -195,7 +195,7 @@ def _size(found: tuple[int, float]) -> int:
     return abs(found[0])
 
 
-def independent_rows(rows: Array, first: int = 0) -> NDArray[np.intp]:
+def independent_rows(rows: Array, first: int = 0) -> Indices:
     """Choose rows that span all of them: from the `first` ones as many as are independent, then from the others."""
     # rows whose remainder, after those before them, is smaller than 1e-9 count as dependent; entries are -1, 0 and 1
     nothing = None, np.zeros((0, 0)), np.arange(0)

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, is_classifier, is_regressor
 from sklearn.metrics import confusion_matrix, roc_auc_score, roc_curve
@@ -35,7 +35,7 @@ from cvxens.errors import InvalidInput
 from cvxens.features import column
 from cvxens.plotting.display import find_fitted, name_problems
 from cvxens.plotting.runs import read_traces
-from cvxens.types import Array, Data, Given, Labels
+from cvxens.types import Array, Data, Given, Indices, Labels, Mask
 
 if TYPE_CHECKING:
     from cvxens.plotting.effects import GivenBands
@@ -266,7 +266,7 @@ def _allow(text: str) -> str:
     return f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'"
 
 
-def _describe_calibration(probabilities: Array, positive: NDArray[np.bool_], weights: Array | None) -> Content:
+def _describe_calibration(probabilities: Array, positive: Mask, weights: Array | None) -> Content:
     """Return the mean probability, the share of the class and the number of samples of each tenth of probabilities."""
     masses = np.ones(len(positive)) if weights is None else weights
     places = np.minimum((10 * probabilities).astype(np.intp), 9)
@@ -480,13 +480,13 @@ def _value(effects: Effects, feature: int, value: float) -> Any:
     return effects.tell_value(feature, value) if words else _number(value)
 
 
-def _with_others(values: Array, shown: NDArray[np.intp]) -> list[list[Any]]:
+def _with_others(values: Array, shown: Indices) -> list[list[Any]]:
     """Return by score the values of those that are shown, and the sum of the others."""
     others = values.sum(axis=0) - values[shown].sum(axis=0) if len(shown) < len(values) else np.zeros(values.shape[1])
     return [[*_numbers(of_score[shown]), _number(other)] for of_score, other in zip(values.T, others, strict=True)]
 
 
-def _choose(scores: Array, explain: object) -> NDArray[np.intp]:
+def _choose(scores: Array, explain: object) -> Indices:
     """Return the rows that were asked for, or rows from the lowest to the highest score."""
     if explain is None:
         ranked = np.argsort(scores, kind="stable")
@@ -498,7 +498,7 @@ def _choose(scores: Array, explain: object) -> NDArray[np.intp]:
     return rows.astype(np.intp)
 
 
-def _thin(n: int, most: int) -> NDArray[np.intp]:
+def _thin(n: int, most: int) -> Indices:
     """Return at most so many of n places, evenly spaced, the first and the last among them."""
     return np.unique(np.linspace(0, n - 1, min(n, most)).round().astype(np.intp))
 

@@ -9,14 +9,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import lu_factor, lu_solve
 
 from cvxens.errors import SolverFailed
 from cvxens.limits import check_time
-from cvxens.types import Array, Attempt
-
-Mask = NDArray[np.bool_]
+from cvxens.types import Array, Attempt, Mask
 
 
 @dataclass(frozen=True, eq=False)

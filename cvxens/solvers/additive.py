@@ -50,7 +50,7 @@ from cvxens.solvers.incomplete_cholesky import LowRankKernel
 from cvxens.solvers.proximal_hinge import SmoothedHinge
 from cvxens.solvers.steps import multiply_steps
 from cvxens.solvers.svm_solution import BestPoint, SVMSolution
-from cvxens.types import Array, Data, FieldsOnly, Numbers
+from cvxens.types import Array, Data, FieldsOnly, Indices, Numbers
 
 __all__ = ["AdditiveKernel", "AdditiveModel", "AdditiveSVM", "Cells", "solve_additive_svm"]
 
@@ -186,7 +186,7 @@ class AdditiveKernel(KernelMap):
         size = 4 * self.total_mass * float(np.abs(v).sum())
         return sum_error(len(self.scale) + 8, size)
 
-    def among(self, chosen: NDArray[np.intp]) -> AdditiveKernel:
+    def among(self, chosen: Indices) -> AdditiveKernel:
         """Return the kernel on some of the samples, given in ascending order; what is sorted stays sorted."""
         offsets = self.offsets[chosen] if isinstance(self.offsets, np.ndarray) else self.offsets
         # sorting m values costs m log m, picking them out of n sorted ones costs n
@@ -329,7 +329,7 @@ class AdditiveSVM(SVMDual):
         """Return the problem with other prices, one or one per sample."""
         return AdditiveSVM(self.kernel, self.y, validation.sample_prices("C", C, len(self.y)))
 
-    def among(self, chosen: NDArray[np.intp]) -> AdditiveSVM:
+    def among(self, chosen: Indices) -> AdditiveSVM:
         """Return the problem on some of the samples, given in ascending order: a fold, or a start."""
         return AdditiveSVM(self.kernel.among(chosen), self.y[chosen], self.C[chosen])
 
@@ -375,7 +375,7 @@ class Cells:
     array([ 1.5, -0.5])
     """
 
-    features: NDArray[np.intp]
+    features: Indices
     low: Array
     high: Array
     weights: Array
@@ -586,8 +586,6 @@ def _add_functions(X: Numbers, table: _Table, lines: Array, scores: Array) -> No
                 scores[i] += lines[below, 1] + lines[below, 2] * (x - lines[below, 0])
 
 
-Indices: TypeAlias = NDArray[np.intp]
-
 DENSE = 1500
 """Samples between the bounds up to which the system is solved by Cholesky, beyond by conjugate gradients."""
 
@@ -797,7 +795,7 @@ class ConditionedMatrix:
         )
         return d
 
-    def _invert(self, free: NDArray[np.intp], stiffness: Array) -> Callable[[Array], Array]:
+    def _invert(self, free: Indices, stiffness: Array) -> Callable[[Array], Array]:
         """Return the product with ``(P P' + diag(residual + stiffness))^-1`` on some samples."""
         # Woodbury: D^-1 - D^-1 P (I + P' D^-1 P)^-1 P' D^-1
         P, inverse = self.P[free], 1 / (stiffness + self.residual[free])

@@ -37,7 +37,7 @@ from cvxens.features import BinnedFeatures, Listed
 from cvxens.limits import interruptible, map_in_threads, time_left
 from cvxens.problems.duality import capped_simplex
 from cvxens.problems.losses import Hinge, SoftMinimumMargin
-from cvxens.types import Array
+from cvxens.types import Array, Indices
 
 CHECK = 20
 """Iterations between two looks at the gap, which costs about as much as one of them."""
@@ -61,10 +61,10 @@ class StepSums:
         Without missing values.
     """
 
-    varying: NDArray[np.intp]  # the features, among all
+    varying: Indices  # the features, among all
     n_samples: int
     counts: Array  # of every value
-    starts: NDArray[np.intp]  # where the values of every feature start, and the last end
+    starts: Indices  # where the values of every feature start, and the last end
     listed: Listed
 
     @classmethod
@@ -96,7 +96,7 @@ class StepSums:
         ends = np.linspace(0, n, min(8, n) + 1).astype(int)
         return list(zip(ends[:-1].tolist(), ends[1:].tolist(), strict=True))
 
-    def cut(self, n_bins: int) -> NDArray[np.intp]:
+    def cut(self, n_bins: int) -> Indices:
         """Return where about so many bins of every feature begin, of about as many samples each.
 
         The rest of a feature is a bin of its own.
@@ -112,7 +112,7 @@ class StepSums:
         begins[np.minimum(rests + 1, len(begins) - 1)] = True
         return np.flatnonzero(begins)
 
-    def merge(self, firsts: NDArray[np.intp]) -> StepSums:
+    def merge(self, firsts: Indices) -> StepSums:
         """Return the sums of functions that are the same over bins, which begin with these values, ascending."""
         starts = np.searchsorted(firsts, self.starts)
         kind = _choose_kind(np.diff(starts))
@@ -130,7 +130,7 @@ class StepSums:
         listed = old._replace(codes=codes, rests=rests)
         return StepSums(self.varying, self.n_samples, np.add.reduceat(self.counts, firsts), starts, listed)
 
-    def find_peaks(self, s: Array, firsts: NDArray[np.intp]) -> tuple[NDArray[np.intp], Array]:
+    def find_peaks(self, s: Array, firsts: Indices) -> tuple[Indices, Array]:
         """Return the value, in every bin, at which a stump of the largest edge in it rises, and that size.
 
         It is -1 where all are 0. Under signed weights; the edge of the constant is not among them.
@@ -167,7 +167,7 @@ class StepSums:
         return Swept(scores.sum(axis=0), ends, variation, float(self.counts @ (after - at.before) ** 2))
 
 
-def _choose_kind(distinct: NDArray[np.intp]) -> type[np.uint16 | np.int32]:
+def _choose_kind(distinct: Indices) -> type[np.uint16 | np.int32]:
     return np.uint16 if distinct.max() <= 2**16 else np.int32
 
 
@@ -350,9 +350,9 @@ class Lead:
     """What the method has found: weights of stumps, and multipliers."""
 
     weights: Array  # above 0
-    features: NDArray[np.intp]  # of every stump; -1 for the constant, which comes last
-    places: NDArray[np.intp]  # which of the places of its feature where the value changes
-    signs: NDArray[np.intp]
+    features: Indices  # of every stump; -1 for the constant, which comes last
+    places: Indices  # which of the places of its feature where the value changes
+    signs: Indices
     u: Array
     gap: float
 

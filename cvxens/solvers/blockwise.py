@@ -17,11 +17,11 @@ from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import replace
 from functools import cached_property
 from math import inf
-from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 from numba import njit
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from cvxens import validation
 from cvxens.certificates import relative
@@ -52,14 +52,12 @@ from cvxens.problems.target_losses import EpsilonInsensitive
 from cvxens.rounding import EPSILON, sum_error
 from cvxens.solvers.active_set import BoxProgram
 from cvxens.solvers.svm_solution import BestPoint, SVMSolution
-from cvxens.types import Array, Data, KernelFunction
+from cvxens.types import Array, Data, Indices, KernelFunction
 
 __all__ = ["KernelRows", "KernelSVM", "KernelSVR", "expand", "solve_blockwise"]
 
 P = TypeVar("P", bound=Any)
 """A problem over a kernel: `KernelSVM`, or `KernelSVR`."""
-
-Indices: TypeAlias = NDArray[np.intp]
 
 
 def expand(kernel: KernelFunction, X: Array, Z: Array, v: Array) -> Array:
@@ -298,7 +296,7 @@ LARGE_BLOCK = 8192
 
 
 @njit(cache=True, nogil=True)
-def add_rows(matrix: Array, places: NDArray[np.intp], weights: Array, f: Array) -> None:
+def add_rows(matrix: Array, places: Indices, weights: Array, f: Array) -> None:
     """Add ``sum_k weights_k matrix[places_k]`` to f."""
     for k in range(len(places)):
         if weights[k] != 0.0:

@@ -15,7 +15,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from cvxens.limits import map_in_threads, shares_for
-from cvxens.types import Array
+from cvxens.types import Array, Indices, Mask
 
 T = TypeVar("T")
 Packed: TypeAlias = tuple[NDArray[Any], float]
@@ -40,8 +40,11 @@ def pack(values: T, *, in_ones: bool = False) -> tuple[T | NDArray[np.int8], flo
     """
     if not isinstance(values, np.ndarray) or values.dtype.kind not in "fi":
         return values, 1.0
-    for unit in (1.0,) if in_ones or not values.size else (1.0, abs(float(values.flat[0]))):
-        # most that are no bytes show it in the first few; NaN becomes anything
+    first = float(values.flat[0]) if values.size else 0.0
+    for unit in (1.0,) if in_ones or first in {0.0, 1.0, -1.0} else (1.0, abs(first)):
+        # most that are no bytes show it in the first one, or the first few; NaN becomes anything
+        if not (first / unit).is_integer():
+            continue
         for part in (values.ravel()[:16], values):
             small = np.clip(part / unit, -127, 127).astype(np.int8)
             if not np.array_equal(small * unit, part):
@@ -93,7 +96,7 @@ class GrowingRows:
         self._room[self.n_rows : needed] = added
         self.n_rows = needed
 
-    def keep(self, kept: NDArray[np.bool_]) -> None:
+    def keep(self, kept: Mask) -> None:
         """Remove the rows that are not marked, in place."""
         for to, row in enumerate(np.flatnonzero(kept).tolist()):
             self._room[to] = self._room[row]
@@ -179,13 +182,13 @@ def combine(values: NDArray[Any], weights: Array) -> Array:
     return np.concatenate(map_parts(values, lambda part: _combine(values[:, part], weights)))
 
 
-def multiply_each(rows: ListedRows, chosen: NDArray[np.intp], v: Array) -> Array:
+def multiply_each(rows: ListedRows, chosen: Indices, v: Array) -> Array:
     """Return the products of chosen rows with v (n_samples,)."""
     packed = (rows.packed[j] for j in chosen.tolist())
     return np.array([u * (_multiply(row[None], v)[0] if row.dtype == np.int8 else row @ v) for row, u in packed])
 
 
-def combine_each(rows: ListedRows, chosen: NDArray[np.intp], weights: Array) -> Array:
+def combine_each(rows: ListedRows, chosen: Indices, weights: Array) -> Array:
     """Return the sum of chosen rows by weights (n_chosen,) or (n_chosen, n_outputs), shape (n_samples, ...)."""
     n_samples, dense = rows.n_samples, weights.reshape(len(chosen), int(np.prod(weights.shape[1:])))
     out = np.zeros((n_samples, dense.shape[1]))

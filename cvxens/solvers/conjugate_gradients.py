@@ -13,13 +13,12 @@ from time import perf_counter
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cvxens.errors import InvalidInput, SolverFailed
 from cvxens.limits import interruptible, time_is_up, time_left
-from cvxens.types import Array, Attempt
+from cvxens.types import Array, Attempt, Mask
 
-Members = NDArray[np.bool_]
+Members = Mask
 
 RANK = 200
 """Samples that the preconditioner knows the kernel of; up to so many it is exact. Over 20,000 images of MNIST and their

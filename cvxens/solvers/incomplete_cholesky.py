@@ -6,14 +6,13 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 from threadpoolctl import threadpool_limits
 
 from cvxens import validation
 from cvxens.errors import InvalidInput
 from cvxens.limits import Pace, interruptible
-from cvxens.types import Array, Data, KernelFunction
+from cvxens.types import Array, Data, Indices, KernelFunction
 
 BLOCK = 64
 """Samples that the diagonal is evaluated for at a time."""
@@ -38,7 +37,7 @@ class LowRankKernel:
     """
 
     G: Array
-    pivots: NDArray[np.intp]
+    pivots: Indices
     residual: Array
     ridge: float | Array = 0.0
 
@@ -134,9 +133,7 @@ def _factor(kernel: KernelFunction, X: Array, rank: int, tol: float) -> LowRankK
     return LowRankKernel(G[:, :k], pivots[:k], residual)
 
 
-def _next_pivot(
-    kernel: KernelFunction, X: Array, factor: tuple[Array, NDArray[np.intp], Array], k: int, size: float
-) -> Array:
+def _next_pivot(kernel: KernelFunction, X: Array, factor: tuple[Array, Indices, Array], k: int, size: float) -> Array:
     """Put the k-th pivot, that of the largest residual, into G and the pivots; returns the new residual."""
     # K_.p - G G_p' over the root of its entry at p; the residual's diagonal loses the square
     G, pivots, residual = factor
@@ -152,7 +149,7 @@ def _next_pivot(
     return _clear_pivots(residual - G[:, k] ** 2, pivots[: k + 1], size)
 
 
-def _clear_pivots(residual: Array, pivots: NDArray[np.intp], size: float) -> Array:
+def _clear_pivots(residual: Array, pivots: Indices, size: float) -> Array:
     """Return the residual, exactly 0 at the pivots and elsewhere clear of rounding."""
     residual[pivots] = 0.0
     if residual.min() < -1e-9 * size:

@@ -35,7 +35,7 @@ from cvxens.rounding import TINY
 from cvxens.solvers.byte_rows import BLOCK, GrowingRows, combine, map_parts, multiply
 from cvxens.solvers.conjugate_gradients import conjugate_gradients
 from cvxens.solvers.steps import StepRow, StepRows
-from cvxens.types import Array
+from cvxens.types import Array, Mask
 
 
 class ProgramRows:
@@ -83,7 +83,7 @@ class ProgramRows:
         if len(self.pulls):
             self.pulled = np.vstack([self.pulled, -added @ self.pulls.T])
 
-    def keep(self, kept: NDArray[np.bool_]) -> None:
+    def keep(self, kept: Mask) -> None:
         """Remove the rows that are not marked, in place."""
         if self.steps is not None:
             self.steps.keep(kept[self.n_rows - len(self.steps.rows) :])
@@ -333,7 +333,7 @@ def start_inside(v: Array, w: Array, free: Array, program: Program) -> tuple[Int
     return InteriorPoint(v, t, s, limit, z, xi, w, free), gap
 
 
-def drop_rows(at: InteriorPoint, kept: NDArray[np.bool_], program: Program) -> InteriorPoint:
+def drop_rows(at: InteriorPoint, kept: Mask, program: Program) -> InteriorPoint:
     """Return the point without some of the rows A, of little weight, before they are removed from the program."""
     gone = np.concatenate([np.zeros(program.n_free), np.where(kept, 0.0, at.w)])
     # z or xi grows until E'xi - z has grown by what the rows held

@@ -19,14 +19,13 @@ from typing import Protocol, TypeAlias
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve, solve
 from scipy.optimize import nnls
 
 from cvxens.limits import Pace, time_is_up
 from cvxens.rounding import EPSILON
 from cvxens.solvers.byte_rows import GrowingRows, ListedRows, combine_each, map_parts
-from cvxens.types import Array
+from cvxens.types import Array, Indices, Mask
 
 MAX_STEPS = 100
 """Newton steps; a handful is usual from a warm start."""
@@ -317,7 +316,7 @@ class QuadraticModel:
             gained = gain
         return V
 
-    def _solve_support(self, support: NDArray[np.intp], V: Array, R: Array) -> bool:
+    def _solve_support(self, support: Indices, V: Array, R: Array) -> bool:
         """Take a Newton step on the rows of a support, or part of it; True if it was whole and none became 0."""
         inside, size = V[support], self.size[support]
         norms = measure_rows(inside)
@@ -342,7 +341,7 @@ class QuadraticModel:
             share /= 2
         return False
 
-    def _solve_inside(self, support: NDArray[np.intp], slope: Array, units: Array, norms: Array) -> Array:
+    def _solve_inside(self, support: Indices, slope: Array, units: Array, norms: Array) -> Array:
         """Solve with the second derivatives on the support: B, and ``size / |v| (I - v v' / |v|^2)`` of every row."""
         inside = np.ix_(support, support)
         k, n_outputs = slope.shape
@@ -355,7 +354,7 @@ class QuadraticModel:
         second[:, each, :, each] += (self.size[support] / np.where(norms > 0, norms, 1.0))[:, None, None] * bend
         return solve_definite(second.reshape(n_outputs * k, -1), 0.0, slope.T.ravel()).reshape(n_outputs, k).T
 
-    def _times(self, ahead: Array, support: NDArray[np.intp] | slice) -> Array:
+    def _times(self, ahead: Array, support: Indices | slice) -> Array:
         """Return B_t d_t for every output, of a change d on the support."""
         if len(self.B) == 1:
             # a copy of the columns takes longer than their product
@@ -520,7 +519,7 @@ class SparsePoint:
     F: Array  # (n_samples, n_outputs): H W + b
 
 
-SecondDerivatives: TypeAlias = Callable[[NDArray[np.intp], NDArray[np.intp]], Array]
+SecondDerivatives: TypeAlias = Callable[[Indices, Indices], Array]
 """From columns and outputs of weights to second derivatives in these, (n, n), or (n_outputs, n, n) by rows, where those
 of all outputs are the same (1, n, n)."""
 
@@ -588,7 +587,7 @@ class RowPenalty:
             is_active |= wanting
         return d.reshape(W.shape), db, slope, held.prices
 
-    def _exceeds(self, edges: Array, held: HeldRows) -> NDArray[np.bool_]:
+    def _exceeds(self, edges: Array, held: HeldRows) -> Mask:
         """Mark the edges above the size, less what holds the weights takes off them by its prices."""
         priced = edges - (held.prices @ held.A)[:, np.newaxis] if len(held.A) else edges
         return (priced[:, 0] if self.nonnegative else measure_rows(priced)) > self.size
@@ -610,7 +609,7 @@ class KeptCurvature:
         self.is_near = True
         """True where those that are kept are not why a step from the point that was followed last gains little."""
         self.D = self.roots = np.zeros(0)  # none: the next ones are taken
-        self.drawn: slice | NDArray[np.intp] = slice(None)  # the samples
+        self.drawn: slice | Indices = slice(None)  # the samples
         self.places = np.zeros(0, np.intp)  # of columns among those that are known, -1 for others
         self.scaled = GrowingRows(0)  # ``X sqrt(D)`` of those; a column of ones, for an intercept, comes first
         self.products = np.zeros((0, 0))
@@ -625,7 +624,7 @@ class KeptCurvature:
         # a sample that was where its loss is linear is in the way of models that know nothing of its curvature
         self.is_near &= not np.any(D[self.D == 0])
 
-    def find(self, rows: ListedRows, j: NDArray[np.intp], intercept: bool) -> Array:
+    def find(self, rows: ListedRows, j: Indices, intercept: bool) -> Array:
         """Return the second derivatives in the weights of columns j, and in the intercept."""
         if not len(self.places):
             # a sample where the loss is linear adds nothing
@@ -675,7 +674,7 @@ class SparseProblem:
     penalty: RowPenalty
     intercept: bool
     value: Callable[[SparsePoint], float]  # of loss and penalty
-    hessian: Callable[[SparsePoint, Array, Array, NDArray[np.intp]], Array]
+    hessian: Callable[[SparsePoint, Array, Array, Indices], Array]
     """From a point, its U, columns X (n_active, n_samples) and their outputs to second derivatives in these weights."""
     kept: KeptCurvature | None = None
     """Where second derivatives may be those of an earlier point."""
@@ -688,7 +687,7 @@ class SparseProblem:
         Behind these are the prices of rows that hold the weights. With damping short steps are given up.
         """
 
-        def differentiate(j: NDArray[np.intp], k: NDArray[np.intp]) -> Array:
+        def differentiate(j: Indices, k: Indices) -> Array:
             if self.kept is not None:
                 return self.kept.find(self.rows, j, self.intercept)
             X = self.rows[j]

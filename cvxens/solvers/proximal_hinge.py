@@ -21,7 +21,7 @@ from cvxens.limits import TimeUp, check_time
 from cvxens.problems.duality import clip_box
 from cvxens.problems.losses import Hinge
 from cvxens.solvers.newton import Iterate, SmoothProblem, find_root
-from cvxens.types import Array
+from cvxens.types import Array, Mask
 
 GROWTH = 5.0
 """The factor on sigma after a step that closed most of the gap; its square after one that did not."""
@@ -201,7 +201,7 @@ class ProximalHinge:
             strayed |= not ahead.solved
             kept |= strayed
 
-    def _state_problem(self, rows: Array, near: SmoothedHinge, kept: NDArray[np.bool_], fixed: Array) -> SmoothProblem:
+    def _state_problem(self, rows: Array, near: SmoothedHinge, kept: Mask, fixed: Array) -> SmoothProblem:
         """State the proximal step over the samples that are kept, the others pulling with their fixed multipliers."""
         edges, balance = np.zeros(len(rows)), 0.0
         if not kept.all():
@@ -224,7 +224,7 @@ class ProximalHinge:
         return HingePoint(at.w, b, u, primal, of_loss - float(edges @ edges) / (2 * self.weight))
 
 
-def _near(v: Array, C: Array, n_columns: int) -> NDArray[np.bool_]:
+def _near(v: Array, C: Array, n_columns: int) -> Mask:
     """Mark the samples with v in [0, C] and twice as many around them; all where that is not much less."""
     off = np.maximum(v - C, -v)
     # at the optimum about n_columns + 1 samples are free: 8 times as many leave room for those that move

@@ -13,13 +13,12 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cvxens.features import sum_joint
 from cvxens.hypotheses import find_step
 from cvxens.limits import check_time, map_in_threads
 from cvxens.problems.maps import StepColumns
-from cvxens.types import Array
+from cvxens.types import Array, Mask
 
 WORTH = 65
 """The ratio (rows / features)^2 above which tables of bins are faster than a product of matrices: as many terms of that
@@ -65,7 +64,7 @@ class StepRows:
         self.rows.extend(rows)
         self._is_stale = True
 
-    def keep(self, kept: NDArray[np.bool_]) -> None:
+    def keep(self, kept: Mask) -> None:
         self.rows = [row for row, stays in zip(self.rows, kept.tolist(), strict=True) if stays]
         self._is_stale = True
 

@@ -30,7 +30,7 @@ from cvxens.tables.numerals import (
     recognise_numerals,
     tell_what_is_unread,
 )
-from cvxens.types import Array, Cells, Data, Frame, Labels
+from cvxens.types import Array, Cells, Data, Frame, Indices, Labels
 from cvxens.validation import one_each
 
 __all__ = [
@@ -193,7 +193,7 @@ def read_numbers(name: str, cells: Cells, writing: Numerals | Dates = PLAIN) -> 
     return values
 
 
-def find_levels(cells: ArrayLike, levels: Sequence[str]) -> NDArray[np.intp]:
+def find_levels(cells: ArrayLike, levels: Sequence[str]) -> Indices:
     """Return the index of each cell among the levels, -1 for one not there; the level "?" is of missing ones."""
     # truth values are spelt in several ways: True, TRUE, true
     known = {level: i for i, level in enumerate(levels)}

@@ -240,9 +240,7 @@ def test_least_squares_by_the_closed_form_with_any_number_of_classes(n_classes, 
 
 def test_the_fastest_master_that_supports_a_formulation_is_chosen():
     chosen = {name: type(fastest_master(c.formulation, c.formulation.signs(c.y))) for name, c in CASES.items()}
-    linear = {
-        name for name, c in CASES.items() if isinstance(c.formulation.loss, Hinge | HardMargin | SoftMinimumMargin)
-    }
+    linear = {k for k, c in CASES.items() if isinstance(c.formulation.loss, Hinge | HardMargin | SoftMinimumMargin)}
     assert {name for name, master in chosen.items() if master is HighsMaster} == linear - {"svm"}
     assert chosen["simplex least squares"] is LeastSquaresMaster
     for name in ("svm", "exponential", "logistic, l1", "squared hinge, l2, nonnegative"):

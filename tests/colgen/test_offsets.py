@@ -17,7 +17,7 @@ from cvxens.colgen.restricted import Restricted
 from cvxens.errors import NotSeparable
 from cvxens.hypotheses import FEW, project
 from cvxens.problems import DenseColumns
-from cvxens.problems.duality import balance_classes, balance_exactly, centres, edge_of, edge_rounding
+from cvxens.problems.duality import balance_classes, balance_exactly, centres, edge_rounding, edges_of
 from cvxens.problems.losses import HardMargin, Hinge, Logistic, SquaredError, SquaredHinge
 from cvxens.problems.penalties import L1, SquaredL2
 from cvxens.problems.problem import not_separable
@@ -108,7 +108,9 @@ def test_edges_of_columns_with_offsets_are_exact_but_for_their_range(seed, offse
     values, s = rng.normal(size=12) + offset, rng.normal(size=12)
     exact = float(sum(Fraction(h) * Fraction(v) for h, v in zip(values.tolist(), s.tolist(), strict=True)))
     total = abs(fsum(s.tolist()) * offset)
-    assert edge_of(values, s) == pytest.approx(exact, abs=1e-13 * (np.ptp(values) + 1) + 1e-15 * total)
+    found = edges_of(np.stack([values, values - offset]), s)
+    assert found[0] == pytest.approx(exact, abs=1e-13 * (np.ptp(values) + 1) + 1e-15 * total)
+    assert found[1] == pytest.approx((values - offset) @ s, abs=1e-12)
     priced = Pool(values[:, np.newaxis]).price(s)
     assert abs(exact) <= priced.edge_bound <= abs(exact) + 1e-12 * (np.ptp(values) + 1) + 1e-14 * total
     assert exact**2 <= priced.edge_square_sum * (1 + 1e-15)

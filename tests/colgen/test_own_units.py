@@ -88,9 +88,7 @@ def test_thresholds_and_dummies_beside_an_intercept_are_proven():
     threshold, effects = cp.Variable(), cp.Variable(3)
     for shift in (lambda: threshold * np.ones(len(y)), lambda: groups @ effects):
         for loss in LOSSES.values():
-            formulation = Formulation(
-                lambda z, loss=loss, shift=shift: loss(z + cp.multiply(y, shift())), L1(0.5), True
-            )
+            formulation = Formulation(lambda z, loss=loss, of=shift: loss(z + cp.multiply(y, of())), L1(0.5), True)
             certificate = column_generation(formulation, oracles.Stumps(X), y, tol=1e-6).certificate
             assert certificate.holds(1e-6), certificate
 

@@ -196,9 +196,7 @@ def test_the_best_weights_of_a_models_stumps(name):
     optimum = FORMULATIONS["soft margin"][1](H).solve().objective
     assert_optimal(run.certificate, optimum, tol=1e-6, rel=1e-6)
     assert run.certificate.primal <= certify_model(model, X, Y, SOFT).primal
-    assert {str(column.hypothesis).strip("-()") for column in run.columns} <= {
-        str(h) for h in vote_of(model).hypotheses
-    }
+    assert {str(c.hypothesis).strip("-()") for c in run.columns} <= {str(h) for h in vote_of(model).hypotheses}
 
 
 def test_an_optimal_vote_is_certified():

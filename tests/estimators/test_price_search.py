@@ -147,9 +147,7 @@ def test_of_many_samples_a_share_is_searched(monkeypatch):
     A, y = X[rows] + np.random.default_rng(1).normal(size=(400, 6)), np.where(np.arange(400) < 9, "rare", Y[rows])
     generate = prices.column_generation
     monkeypatch.setattr(prices, "MANY", 100)
-    monkeypatch.setattr(
-        prices, "column_generation", lambda *given, **told: seen.append(given) or generate(*given, **told)
-    )
+    monkeypatch.setattr(prices, "column_generation", lambda *a, **k: seen.append(a) or generate(*a, **k))
     model = AdditiveClassifier(oracle="stumps").fit(A, y == "rare")
     assert max(len(signs) for _, _, signs in seen) == 101
     assert all((signs > 0).any() for _, _, signs in seen)

@@ -18,7 +18,6 @@ from types import ModuleType
 from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cvxens.colgen.masters.modelled_masters import CvxpyMaster
 from cvxens.colgen.oracles.stumps import Stumps
@@ -36,7 +35,7 @@ from cvxens.solvers.additive_hinge import AdditiveHinge, StepSums
 from cvxens.solvers.ball_dual import BallDual
 from cvxens.solvers.interior_point import InteriorPoint, MaxSum, MinLimit, Program, ProgramRows
 from cvxens.solvers.steps import StepRows
-from cvxens.types import Array, Attempt
+from cvxens.types import Array, Attempt, Indices
 
 
 def load_highs() -> ModuleType:
@@ -303,7 +302,7 @@ def _read_box(loss: Any) -> tuple[Any, Any, Any] | None:
     return first.knots, -others[0].prices if others else 0.0, first.prices
 
 
-Choice: TypeAlias = tuple[NDArray[np.intp], NDArray[np.intp]]
+Choice: TypeAlias = tuple[Indices, Indices]
 """Some columns with their signs: indices of signs, indices of columns."""
 
 NEGLIGIBLE_EDGE, NEGLIGIBLE_WEIGHT = 0.02, 1e-4
@@ -581,7 +580,7 @@ class InteriorPointMaster(FastMaster):
         self.working = np.append(self.working[0], sign), np.append(self.working[1], column)
         self.idle = np.append(self.idle, np.zeros(len(sign), np.intp))
 
-    def _find_first_point(self, sign: NDArray[np.intp], column: NDArray[np.intp]) -> InteriorPoint:
+    def _find_first_point(self, sign: Indices, column: Indices) -> InteriorPoint:
         """Return a first point over the columns of the working set."""
         if not len(self.weights_near):
             n_rows = self.n_sums + len(column)

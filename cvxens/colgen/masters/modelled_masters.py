@@ -9,7 +9,7 @@ from math import prod
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy import sparse
 
 from cvxens.colgen.protocols import MasterSolution, Priced, relative_gap
@@ -23,7 +23,7 @@ from cvxens.problems.expressions import ROOMS, canonicalise_penalty
 from cvxens.problems.modelling import Model, cp, solve_model
 from cvxens.rounding import TINY
 from cvxens.solvers.differences import Differences
-from cvxens.types import Array, Solution
+from cvxens.types import Array, Indices, Solution
 
 
 class CvxpyMaster(FastMaster):
@@ -279,7 +279,7 @@ class ConicMaster(FastMaster):
             # v, w and z are in the order of their rows, outputs within
             return sparse.kron(values, sparse.eye_array(k), format="csc")
 
-        def select(rows: NDArray[np.intp], n_entries: int) -> Any:
+        def select(rows: Indices, n_entries: int) -> Any:
             return sparse.csc_array((np.ones(len(rows)), (np.arange(len(rows)), rows)), shape=(len(rows), n_entries))
 
         # a w - v + (sum over children) = 0 of every column, and t - (sum over children of the root) - b = 0

@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
 from cvxens.colgen.protocols import Column, MasterSolution, Priced, relative_gap
@@ -31,7 +30,7 @@ from cvxens.solvers.newton import (
     SparseProblem,
 )
 from cvxens.solvers.proximal_hinge import HingePoint, ProximalHinge
-from cvxens.types import Array, Point
+from cvxens.types import Array, Indices, Point
 
 SHARPER = 0.2
 """The next width in proportion to the last one: few enough pairs enter and leave for the last point to be near."""
@@ -287,7 +286,7 @@ class NewtonMaster(FastMaster):
         """Return the problem over the columns so far, which takes steps."""
         outputs, y = self.restricted.problem.outputs, self.restricted.y
 
-        def differentiate(at: SparsePoint, U: Array, X: Array, k: NDArray[np.intp]) -> Array:
+        def differentiate(at: SparsePoint, U: Array, X: Array, k: Indices) -> Array:
             if self.is_smoothed:
                 return np.asarray(smooth.curve(y * at.F[:, 0], y * X))
             return sum_curvatures(smooth, U, X) if self.sizes.by_rows else self.hessian(U, X, k)
@@ -351,10 +350,10 @@ def sum_curvatures(loss: Any, U: Array, X: Array) -> Array:
     return np.stack([(X * d) @ X.T for d in (D[:, :1] if (D[:, :1] == D).all() else D).T])
 
 
-def find_hessian(loss: Any) -> Callable[[Array, Array, NDArray[np.intp]], Array]:
+def find_hessian(loss: Any) -> Callable[[Array, Array, Indices], Array]:
     """Return the loss's own second derivatives in the weights, or those of each output by itself."""
 
-    def place_curvatures(U: Array, X: Array, outputs: NDArray[np.intp]) -> Array:
+    def place_curvatures(U: Array, X: Array, outputs: Indices) -> Array:
         if U.shape[1] == 1:
             return sum_curvatures(loss, U, X)
         D = loss.curvature(U).reshape(U.shape)

@@ -30,7 +30,7 @@ from cvxens.hypotheses import Among, Branch, Constant, Hypothesis, Interval, Lev
 from cvxens.limits import time_left
 from cvxens.problems.duality import row_sizes
 from cvxens.rounding import EPSILON
-from cvxens.types import Array, Data, Numbers
+from cvxens.types import Array, Data, Mask, Numbers
 from cvxens.validation import limit, whole
 
 Levels: TypeAlias = Mapping[int, Mapping[int, str]]
@@ -209,7 +209,7 @@ Groups = Collection[Sequence[int]]
 """Groups of features, each a list of at least two."""
 
 
-def find_allowed(n_features: int, interactions: Groups | None, forbidden: Groups) -> NDArray[np.bool_]:
+def find_allowed(n_features: int, interactions: Groups | None, forbidden: Groups) -> Mask:
     """Return which features may be in one interaction, (n_features, n_features), True on the diagonal.
 
     Examples
@@ -292,7 +292,7 @@ class BinnedOracle:
             self.columns_per_round = whole("columns_per_round", self.columns_per_round)
         self.allowed = find_allowed(self.binned.n_features, self.interactions, self.forbidden)
         varying, features = self.readings.counts > 0, self.readings.features
-        self.together: NDArray[np.bool_] = self.allowed[np.ix_(features, features)] & varying & varying[:, np.newaxis]
+        self.together: Mask = self.allowed[np.ix_(features, features)] & varying & varying[:, np.newaxis]
         """Which readings vary and may be asked of one sample, (n_readings, n_readings)."""
 
     def _bound_squares(self: Any, weights: FixedPoint, squares: float, n_terms: int) -> float:

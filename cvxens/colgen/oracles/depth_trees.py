@@ -46,7 +46,7 @@ from cvxens.errors import InvalidInput
 from cvxens.features import NO_BOUND, NONE, FixedPoint, Ints, sum_joint, sum_pairs
 from cvxens.hypotheses import Hypothesis
 from cvxens.limits import map_in_threads, threads_for
-from cvxens.types import Array
+from cvxens.types import Array, Mask
 
 
 @documented
@@ -464,7 +464,7 @@ class TableLayout(NamedTuple):
 
     codes: NDArray[np.uint8]  # (n_readings, n_samples)
     starts: Ints  # (n_readings + 1,), where the bins of each reading begin in a list of all
-    allowed: NDArray[np.bool_]  # (n_readings, n_readings), those that may be asked of one sample
+    allowed: Mask  # (n_readings, n_readings), those that may be asked of one sample
     pairs: Ints  # (n_pairs, 2), readings g < h that may
     offsets: Ints  # (n_pairs + 1,), where the bins of each pair begin, those of h for each of g
     numbers: Ints  # (n_readings, n_readings), the number of the pair g < h, -1 for none
@@ -472,7 +472,7 @@ class TableLayout(NamedTuple):
     counts: Ints  # (n_readings,), the number of thresholds
 
 
-def _lay_out(readings: Readings, allowed: NDArray[np.bool_]) -> TableLayout:
+def _lay_out(readings: Readings, allowed: Mask) -> TableLayout:
     counts = readings.counts
     pairs = np.ascontiguousarray(np.argwhere(np.triu(allowed, 1)), np.int64)
     offsets = np.append(0, np.cumsum((counts[pairs[:, 0]] + 1) * (counts[pairs[:, 1]] + 1)))

@@ -25,7 +25,7 @@ from cvxens.hypotheses import LevelStump
 from cvxens.limits import map_slices, threads_for
 from cvxens.problems.duality import row_sizes
 from cvxens.tables import Feature, learn_features
-from cvxens.types import Array, Given, Numbers
+from cvxens.types import Array, Given, Mask, Numbers
 from cvxens.validation import finite_array, one_each, one_of
 
 MISSING, KNOWN = -1, -2
@@ -48,8 +48,8 @@ class Kinds:
 
     X: Any  # ndarray or csc_array (n_samples, n_features), NaN where missing
     features: tuple[Feature, ...]
-    has_missing: NDArray[np.bool_]  # (n_features,), True where values are missing
-    nominal: NDArray[np.bool_]  # (n_features,), True for columns of levels
+    has_missing: Mask  # (n_features,), True where values are missing
+    nominal: Mask  # (n_features,), True for columns of levels
     silent: bool  # True if stumps say nothing of missing values
 
     @classmethod

@@ -43,7 +43,7 @@ from cvxens.errors import InvalidInput
 from cvxens.features import FixedPoint, Ints, sum_joint
 from cvxens.hypotheses import Among, Constant, Hypothesis, Interval, Rule, Stump, simplify
 from cvxens.limits import map_in_threads, map_slices, threads_for
-from cvxens.types import Data, Numbers
+from cvxens.types import Data, Mask, Numbers
 from cvxens.validation import whole
 
 Closed: TypeAlias = dict[tuple[int, ...], list[tuple[tuple[int, ...], tuple[int, ...]]]]
@@ -413,7 +413,7 @@ class Axes(NamedTuple):
     extra: Ints  # (n_features + 1,), 1 where missing values have one cell more, the last
 
 
-def _list_features(varying: Ints, allowed: NDArray[np.bool_], most: int) -> list[Ints]:
+def _list_features(varying: Ints, allowed: Mask, most: int) -> list[Ints]:
     """List the features that may be together in a box, ascending, of every length, shape (n_lists, length)."""
     by_length, lengths = [], range(1, min(most, len(varying)) + 1)
     n_lists = sum(comb(len(varying), length) for length in lengths)
@@ -430,13 +430,13 @@ def _list_features(varying: Ints, allowed: NDArray[np.bool_], most: int) -> list
     return by_length
 
 
-def _keep_longest(by_length: list[Ints], allowed: NDArray[np.bool_], most: int) -> Ints:
+def _keep_longest(by_length: list[Ints], allowed: Mask, most: int) -> Ints:
     """Return the lists that are in no longer one, filled up to `most` by the number of features, for none."""
     n_features, kept = len(allowed), []
     for lists in by_length:
         longer = np.full(len(lists), False)
         if lists.shape[1] < len(by_length):
-            fits: NDArray[np.bool_] = np.logical_and.reduce(allowed[lists], axis=1)
+            fits: Mask = np.logical_and.reduce(allowed[lists], axis=1)
             np.put_along_axis(fits, lists, values=False, axis=1)
             longer = np.logical_or.reduce(fits, axis=1)
         padding = np.full((len(lists), most - lists.shape[1]), n_features)

@@ -31,7 +31,7 @@ from cvxens.problems.duality import row_sizes
 from cvxens.proofs.forms import Reading, Statement
 from cvxens.rounding import EPSILON
 from cvxens.tables import Feature
-from cvxens.types import Array, Numbers
+from cvxens.types import Array, Mask, Numbers
 from cvxens.validation import one_of, positive_each, whole
 
 
@@ -494,13 +494,13 @@ class Best(NamedTuple):
         (sizes, largest), (places, edges) = np.full((2, n_groups), NONE, kind), np.zeros((2, n_groups), np.int64)
         return cls(sizes, places, edges, largest)
 
-    def offer(self, groups: Ints, places: Ints, edges: Ints, sizes: NDArray[Any], shut: NDArray[np.bool_]) -> None:
+    def offer(self, groups: Ints, places: Ints, edges: Ints, sizes: NDArray[Any], shut: Mask) -> None:
         """Take places that are not shut and have larger sizes; of equal ones the lowest."""
         _offer(self, groups, places, edges, sizes, shut)
 
 
 @njit(cache=True)
-def _offer(best: Best, groups: Ints, places: Ints, edges: Ints, sizes: Numbers, shut: NDArray[np.bool_]) -> None:
+def _offer(best: Best, groups: Ints, places: Ints, edges: Ints, sizes: Numbers, shut: Mask) -> None:
     for k in range(len(groups)):
         g = groups[k]
         best.largest[g] = max(best.largest[g], sizes[k])
