@@ -42,7 +42,6 @@ from cvxens.colgen.protocols import (
     find_way,
     has_negation,
     hash_values,
-    list_edges,
     make_column,
     name_of,
     relative_gap,
@@ -235,8 +234,6 @@ class _Columns:
         self.hypotheses: set[Hypothesis] = set()
         self.given: set[Hypothesis] = set()
         """Those that the oracle has not answered with itself, nor says that it has them."""
-        self._negated: dict[Hypothesis, Hypothesis] = {}
-        """Where weights are free, the same by their negations."""
         self._values_seen: set[int] = set()
         self._n_seen = 0
 
@@ -247,7 +244,8 @@ class _Columns:
             # these are hypotheses of the oracle's, each once
             return self._append([make_column(hypothesis, sample, 0.0) for hypothesis in hypotheses])
         self.given = {hypothesis for hypothesis in start if not surely_has(self.oracle, hypothesis)}
-        self._negated = {negate(hypothesis): hypothesis for hypothesis in self.given if solution.is_free}
+        # the same, by their negations, where weights are free
+        self.negated = dict(zip(map(negate, self.given), self.given, strict=True)) if solution.is_free else {}
         # of what was found only as many as half of the time is for: the rest of it is for what is done with them
         half, n_start = time_left() / 2, len(dict.fromkeys(start))
         first, others = in_time(islice(hypotheses, n_start)), islice(hypotheses, n_start, None)
@@ -291,7 +289,7 @@ class _Columns:
         priced = self._ask(solution, closed)
         while self.given:
             own = {column.hypothesis for column in priced.columns}
-            own |= {self._negated[hypothesis] for hypothesis in self._negated.keys() & own}
+            own |= {self.negated[hypothesis] for hypothesis in self.negated.keys() & own}
             if self.given.isdisjoint(own):
                 break
             self.given -= own
@@ -308,7 +306,7 @@ class _Columns:
             raise self._contradicted("a bound that is not a number")
         edges = self._find_edges(solution)
         # with w >= 0 a negative edge is no way to improve
-        squares = np.square(np.abs(edges) if solution.is_free else np.maximum(edges, 0.0))
+        squares = np.square(edges if solution.is_free else np.maximum(edges, 0.0))
         squares, sizes = as_rows(squares).sum(axis=1), _measure_edges(edges, solution)
         own = np.array([not self.given or column.hypothesis not in self.given for column in self.entered], dtype=bool)
         try:
@@ -352,10 +350,8 @@ class _Columns:
 
     def _find_edges(self, solution: MasterSolution) -> Array:
         """Return the edges of the columns in the master, one or a row of them for each."""
-        edges = solution.edges
-        if edges is None or len(edges) != len(self.entered):
-            edges = find_edges(self.entered, solution.s)
-        return edges
+        known = solution.edges
+        return known if known is not None and len(known) == len(self.entered) else find_edges(self.entered, solution.s)
 
     def _exclude(self, solution: MasterSolution) -> tuple[Sequence[Column], float]:
         """Return the columns that the oracle is to leave out, in either sign, and the largest edge that this hides.
@@ -390,9 +386,9 @@ class _Columns:
         Those that enter are evaluated anyway; with the others a run takes up to 4 % longer (20,000 x 20, 20 a round).
         """
         largest = -inf
-        if min(priced.edge_bound, priced.outside_bound) == inf:
+        if not priced.columns or min(priced.edge_bound, priced.outside_bound) == inf:
             return largest
-        for part, edges in list_edges(priced.columns, solution.s):
+        for part, edges in priced.columns[0].list_edges(priced.columns, solution.s):
             # a NaN is one that is found
             largest = float(np.maximum(largest, _measure_edges(edges, solution).max()))
             for column in part:
@@ -713,7 +709,7 @@ def column_generation(
                 if at_once and InteriorPointMaster.can_begin_with(oracle, formulation):
                     begin = InteriorPointMaster.begin_with_stumps
                 master = partial(fastest_master_over, oracle)
-                if max_columns is None and has_neighbour(oracle, formulation, len(signs)):
+                if max_columns is None and formulation.terms[0].rounded and has_neighbour(oracle, formulation, signs):
                     begin, master = partial(begin_with_neighbour, first), InteriorPointMaster
             restrict = partial(Restricted, formulation, signs, listed=True)
             if formulation.holds_own_terms:
@@ -725,16 +721,15 @@ def column_generation(
     return replace(run, proof=proof, origin=RunOrigin(formulation, oracle, signs))
 
 
-def has_neighbour(oracle: Oracle, formulation: Formulation, n_samples: int) -> bool:
-    """Return True if a run is to begin near a smooth neighbour of its loss: over a finite set that is no stumps alone.
+def has_neighbour(oracle: Oracle, formulation: Formulation, y: Array) -> bool:
+    """Return True if a run is to begin near the smooth neighbour of its loss: over a finite set, not of stumps alone.
 
     Columns of edges without bounds are found for ever. Over stumps, whose products are sums along features, interior
     points alone are as fast.
     """
-    if n_samples < InteriorPointMaster.rounded_samples or declared(oracle, "every_step") is not None:
+    if len(y) < InteriorPointMaster.rounded_samples or declared(oracle, "every_step") is not None:
         return False
-    has = formulation.terms[0].rounded is not None and InteriorPointMaster.supports(formulation)
-    return has and declared(oracle, "n_hypotheses") < inf
+    return InteriorPointMaster.supports(formulation) and declared(oracle, "n_hypotheses") < inf
 
 
 def begin_with_neighbour(

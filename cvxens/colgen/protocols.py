@@ -16,6 +16,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from inspect import signature
 from math import inf, isfinite
+from operator import attrgetter
 from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
@@ -152,20 +153,13 @@ class Column:
     def list_edges(cls, columns: Sequence[Self], s: Array) -> Iterator[tuple[Sequence[Self], Array]]:
         """Yield columns, as many at a time as the cache holds, and their edges under weights (n_samples, ...)."""
         # one by one takes longer, and a copy of all too much memory
-        few = max(2**17 // len(s), 1)
-        for part in (columns[k : k + few] for k in range(0, len(columns), few)):
-            yield part, edges_of(np.stack([column.values for column in part]), s)
-
-
-def list_edges(columns: Sequence[Column], s: Array) -> Iterator[tuple[Sequence[Column], Array]]:
-    """Return columns of one sample, some at a time, with their edges under signed weights, one or a row for each."""
-    return type(columns[0]).list_edges(columns, s) if columns else iter(())
+        for k in range(0, len(columns), few := max(2**17 // len(s), 1)):
+            yield (part := columns[k : k + few]), edges_of(np.stack([*map(attrgetter("values"), part)]), s)
 
 
 def find_edges(columns: Sequence[Column], s: Array) -> Array:
     """Return the edges of columns of one sample under signed weights, one or a row of them for each."""
-    found = [edges for _, edges in list_edges(columns, s)]
-    return np.concatenate(found) if found else np.array([])
+    return np.concatenate([edges for _, edges in columns[0].list_edges(columns, s)] if columns else [np.zeros(0)])
 
 
 def make_column(hypothesis: Hypothesis, sample: Data, edge: float) -> Column:

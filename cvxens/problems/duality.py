@@ -132,11 +132,10 @@ def edges_of(rows: Array, s: Array) -> Array:
     >>> edges_of(np.array([[1e16, 1e16 + 2], [1.0, 2.0]]), np.array([-0.5, 0.5]))
     array([1. , 0.5])
     """
-    found, middles = np.asarray(rows @ s), centres(rows)
-    if middles.any():
-        totals = np.reshape([fsum(of_output) for of_output in s.reshape(len(s), -1).T.tolist()], s.shape[1:])
-        for j in np.flatnonzero(middles).tolist():
-            found[j] = (rows[j] - middles[j]) @ s + middles[j] * totals
+    found, middles = rows @ s, centres(rows)
+    for j in np.flatnonzero(middles).tolist():
+        totals = np.reshape([*map(fsum, s.reshape(len(s), -1).T.tolist())], s.shape[1:])
+        found[j] = (rows[j] - middles[j]) @ s + middles[j] * totals
     return found
 
 

@@ -40,11 +40,8 @@ def pack(values: T, *, in_ones: bool = False) -> tuple[T | NDArray[np.int8], flo
     """
     if not isinstance(values, np.ndarray) or values.dtype.kind not in "fi":
         return values, 1.0
-    first = float(values.flat[0]) if values.size else 0.0
-    for unit in (1.0,) if in_ones or first in {0.0, 1.0, -1.0} else (1.0, abs(first)):
-        # most that are no bytes show it in the first one, or the first few; NaN becomes anything
-        if not (first / unit).is_integer():
-            continue
+    for unit in (1.0,) if in_ones or not values.size else (1.0, abs(float(values.flat[0]))):
+        # most that are no bytes show it in the first few; NaN becomes anything
         for part in (values.ravel()[:16], values):
             small = np.clip(part / unit, -127, 127).astype(np.int8)
             if not np.array_equal(small * unit, part):
