@@ -128,7 +128,7 @@ def list_estimators() -> dict[str, Any]:
 
 def interrupt(_signal: int, _frame: Any) -> None:
     """End a fit as Ctrl-C does."""
-    raise KeyboardInterrupt
+    signal.raise_signal(signal.SIGINT)
 
 
 def read_losses(model: Any, X: NDArray, y: NDArray) -> NDArray:

@@ -188,6 +188,13 @@ def check_time() -> None:
         raise TimeUp
 
 
+def interrupt() -> bool:
+    """End the limit around the call, as Ctrl-C does; False if there is none."""
+    if (deadline := _DEADLINE.get()) is not None:
+        deadline.interrupt()
+    return deadline is not None
+
+
 def find_ending(search: Callable[[], Ending]) -> Ending:
     """Run a search that keeps its incumbent, and return why it ended, Ctrl-C and a limit of time among the reasons.
 
@@ -201,6 +208,7 @@ def find_ending(search: Callable[[], Ending]) -> Ending:
     try:
         ending = search()
     except KeyboardInterrupt:
+        interrupt()
         return Ending.INTERRUPTED
     except TimeUp:
         return find_reason()
@@ -223,10 +231,8 @@ def interruptible() -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt:
-        deadline = _DEADLINE.get()
-        if deadline is None:
+        if not interrupt():
             raise
-        deadline.interrupt()
 
 
 @contextmanager

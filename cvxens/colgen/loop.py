@@ -749,10 +749,6 @@ def begin_with_neighbour(
         near = loss.rounded(width)
         neighbour = replace(formulation, loss=near, decide=None)
         run = column_generation(neighbour, oracle, tol=max(goal, tol / 2), max_time=half, start=known)
-        if run.ending is Ending.INTERRUPTED:
-            with limit_time(inf) as clock:
-                # that of the run around it, too
-                clock.interrupt()
         z = run.decision_function(oracle.sample)
         if (objective := loss.value(z) + master.penalty.value(run.weights)) >= least:
             break
@@ -834,10 +830,12 @@ class Search:
             try:
                 ending = self._iterate(limits, clock)
             except (KeyboardInterrupt, TimeUp) as cut:
-                if isinstance(cut, KeyboardInterrupt) and clock.ending is Ending.INTERRUPTED:
-                    # the second one
-                    raise
-                ending = clock.ending if isinstance(cut, TimeUp) else Ending.INTERRUPTED
+                if isinstance(cut, KeyboardInterrupt):
+                    if clock.ending is Ending.INTERRUPTED:
+                        # the second one
+                        raise
+                    clock.interrupt()
+                ending = clock.ending
                 self._save(at_once=True)
         # who interrupts what has not begun does not wait for it
         not_begun = ending is Ending.INTERRUPTED and self.incumbent is None

@@ -43,7 +43,7 @@ from cvxens.errors import InvalidInput, SolverFailed
 from cvxens.estimators.explanations import Terms, find_effects, refuse_terms, write_report
 from cvxens.estimators.samples import Accepts, Sample, TargetSample
 from cvxens.estimators.saving import Place, Trusted, load_as, save_model
-from cvxens.limits import Ending, Pace, TimeUp, find_reason, heed_interrupts, limit_time
+from cvxens.limits import Ending, Pace, TimeUp, find_reason, heed_interrupts, interrupt, limit_time
 from cvxens.proofs import Layout, Proof
 from cvxens.types import Array, Attempt, Data, Given, Labels, Matrix
 
@@ -851,6 +851,9 @@ def _fit_part(part: BaseEstimator, sample: Sample, task: FitTask, reason: Ending
         filterwarnings("ignore", f".*: {Ending.INTERRUPTED.value}", ConvergenceWarning)
         clock.interrupted = reason is Ending.INTERRUPTED
         found |= part._solve(sample.merge() if part._merges() else sample)
+    if clock.interrupted:
+        # where Ctrl-C is handled by others, a part may be all that has seen it
+        interrupt()
     part._adopt(found)
     return part
 

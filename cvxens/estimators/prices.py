@@ -187,7 +187,7 @@ class PriceSearch:
             self.ending = clock.ending if clock.cut or clock.interrupted else None
         trials = [trial for path in self.paths for trial in path.ordered]
         if self.ending is not None:
-            reached = f"{self.ending.value}; {len(trials)} prices were scored"
+            reached = f"{self.ending.value}; prices that were scored: {len(trials)}"
             warn_of(self.estimator, reached, REMEDIES[self.ending])
         if self.prices is not None:
             places = {price: k for k, price in reversed([*enumerate(self.prices)])}

@@ -284,9 +284,7 @@ def test_a_master_takes_a_solver_and_its_options():
     assert run.certificate.gap > 1e-9
     assert run.certificate.primal == pytest.approx(best, rel=1e-2)
     with pytest.raises(InvalidInput, match=r"^solver: found 'nosuch'"):
-        column_generation(
-            formulations.svm(1.0), Stumps(X), y, master=lambda f, signs: CvxpyMaster(f, signs, solver="nosuch")
-        )
+        column_generation(formulations.svm(1.0), Stumps(X), y, master=lambda f, y: CvxpyMaster(f, y, solver="nosuch"))
 
 
 def test_masters_are_listed():

@@ -38,9 +38,7 @@ def test_the_ensemble_of_the_least_loss_is_kept_with_its_certificate(name, seed)
     y = None if formulation.on_scores else y
     told, early = [], stop_early(X_out, y_out, n_iter_no_change=2)
     # whoever wants to see the steps too calls one callback from another
-    run = column_generation(
-        formulation, oracles.Stumps(X), y, tol=1e-6, callback=lambda step: told.append(step) or early(step)
-    )
+    run = column_generation(formulation, oracles.Stumps(X), y, tol=1e-6, callback=lambda s: told.append(s) or early(s))
     kept = int(np.argmin(early.losses))
     assert len(told) == len(run.history) == len(early.losses)
     assert len(told) == kept + 3 if run.ending is Ending.STOPPED else len(told) < kept + 3

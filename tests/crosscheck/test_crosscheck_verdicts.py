@@ -162,9 +162,7 @@ def test_degenerate_data_agree_throughout(X, y):
         # slack at nu in place of its inverse, a price that is doubled, and slack where there is to be none
         (
             problems.LPBoost,
-            lambda sample: formulations.lpboost(
-                max(1 / (CASES[problems.LPBoost][0](sample).D * len(sample.y)), 1 / 60)
-            ),
+            lambda s: formulations.lpboost(max(1 / (CASES[problems.LPBoost][0](s).D * len(s.y)), 1 / 60)),
         ),
         (problems.SoftMarginBoosting, lambda sample: formulations.soft_margin(2 * 20 / len(sample.y))),
         (problems.HardMarginBoosting, lambda sample: formulations.soft_margin(1.0)),
@@ -175,9 +173,7 @@ def test_the_answer_to_another_formulation_disagrees(sample, conflicting, monkey
     assert only(given, formulation).agrees
     wrong = make(given)
     # the soft margin that the parameters of LPBoost are made of stays
-    generate_instead(
-        monkeypatch, lambda right: wrong if right.maximise or formulation is not problems.LPBoost else right
-    )
+    generate_instead(monkeypatch, lambda it: wrong if it.maximise or formulation is not problems.LPBoost else it)
     checked = only(given, formulation)
     assert checked.relative_difference > 1e-3
     assert not checked.agrees

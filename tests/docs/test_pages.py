@@ -116,9 +116,7 @@ def test_every_public_name_is_in_the_reference(of_site) -> None:
     rooms = ["cvxens", *(f"cvxens.{room}" for room in ("problems", "colgen", "kernels", "solvers", "plotting"))]
     missing = [f"{room}.{name}" for room in rooms for name in reference.public_names(room) if name not in listed]
     assert not missing
-    assert set(reference.public_names("cvxens")) >= {
-        name for name in cvxens.__all__ if name.endswith(("er", "or", "SVC"))
-    }
+    assert set(reference.public_names("cvxens")) >= {n for n in cvxens.__all__ if n.endswith(("er", "or", "SVC"))}
 
 
 def test_the_paper_says_what_was_measured() -> None:

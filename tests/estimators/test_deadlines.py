@@ -189,6 +189,15 @@ def test_ctrl_c_ends_all_problems_of_several_classes(kind, times, monkeypatch):
     assert times == 2 or len(told) == 1
 
 
+def test_an_interrupt_that_one_problem_alone_has_seen_ends_all(monkeypatch):
+    def interrupted(*given, **told):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(oracles.Stumps, "price", interrupted)
+    with pytest.warns(ConvergenceWarning, match="interrupted.* all 3 sub-problems.*: fit again"):
+        cvxens.LPBoostClassifier().fit(X, np.digitize(X[:, 0], [-0.3, 0.3]))
+
+
 def test_ctrl_c_before_a_fit_leaves_it_as_it_was(ticks):
     model, ticks.interrupt_at = cvxens.LPBoostClassifier(), 0
     with pytest.raises(KeyboardInterrupt):
