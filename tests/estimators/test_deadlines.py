@@ -191,6 +191,7 @@ def test_ctrl_c_ends_all_problems_of_several_classes(kind, times, monkeypatch):
 
 def test_an_interrupt_that_one_problem_alone_has_seen_ends_all(monkeypatch):
     def interrupted(*given, **told):
+        monkeypatch.undo()
         raise KeyboardInterrupt
 
     monkeypatch.setattr(oracles.Stumps, "price", interrupted)
