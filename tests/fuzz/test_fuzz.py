@@ -69,6 +69,10 @@ def test_what_was_found_is_mended(number):
     assert formulations.check(number) == ("", ["OPTIMAL, proven"])
 
 
+def test_a_tree_of_one_output_has_its_largest_edge_under_any():
+    assert [interactions.check(number)[0] for number in (777152, 777296, 777308, 778008)] == [""] * 4
+
+
 def test_everything_is_drawn(monkeypatch):
     drawn = []
     for number in range(3 * len(PROBLEMS)):

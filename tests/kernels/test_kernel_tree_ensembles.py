@@ -133,9 +133,7 @@ def test_tt06_9_is_a_sum_over_levels():
     inverse = np.array([1 / (len(path) - 1) for path in ours])
     least = np.minimum.outer(inverse, inverse)
     levels = range(1, max(map(len, ours)))
-    ancestors = [
-        np.array([path[level] if level < len(path) else -i for i, path in enumerate(ours, 1)]) for level in levels
-    ]
+    ancestors = [np.array([path[k] if k < len(path) else -i for i, path in enumerate(ours, 1)]) for k in levels]
     total = sum((of_level[:, None] == of_level) * least for of_level in ancestors)
     gone = [(of_level < 0) for of_level in ancestors]
     total -= sum(np.diag(absent * inverse) for absent in gone)

@@ -186,7 +186,5 @@ def test_paths_have_the_names_of_features_and_classes(ax):
         if getattr(h, "feature", None) == list(X.columns).index(name)
         and f"{h.threshold:.6g} -> {model.classes_[int(h.sign > 0)]}" in named
     }
-    weights = [
-        dict(zip(model.weak_learners_, model.weights_, strict=True)).get(stump, 0.0) for model in models.values()
-    ]
+    weights = [dict(zip(m.weak_learners_, m.weights_, strict=True)).get(stump, 0.0) for m in models.values()]
     assert display.coefficients[:, j].tolist() == weights

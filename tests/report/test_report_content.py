@@ -262,9 +262,7 @@ def test_each_rule_is_told_once(frame):
     rules = Page(Report(fitted, X, t > 0.5).to_html()).content["rules"]
     tests = [row[0].removeprefix("(").partition(" or missing")[0] for row in rules["rows"]]
     assert len(tests) > 3
-    assert sorted(re.sub(" (<|>=) ", " ", test) for test in tests) == sorted(
-        {re.sub(" (<|>=) ", " ", t) for t in tests}
-    )
+    assert sorted(re.sub(" (<|>=) ", " ", t) for t in tests) == sorted({re.sub(" (<|>=) ", " ", t) for t in tests})
     sums = sum(row[2] * row[3] for row in rules["rows"]) + fitted.intercept_
     assert sums == pytest.approx(fitted.decision_function(X).mean(), abs=1e-4)
 

@@ -117,7 +117,12 @@ class DepthTwoTrees(BinnedOracle):
         # on 10,000 x 20 runs with five of a root a round take 0.9 of the time of three; on 40 features and 80
         # those with a hundred of all take 0.7 to 0.8 of the time of those with five of each
         ranked = sorted(ranked, key=lambda each: -each[0])[: min(5 * len(roots), self.columns_per_round or 100)]
-        found = [(size, self.readings.make_tree((f, *tree[:6]), tree[6])) for size, f, tree in ranked]
+        trees = [(size, (f, *tree[:6]), tree[6]) for size, f, tree in ranked]
+        if len(weights.integers) > 1 and row_norm == inf:
+            # what is best under one output may have a larger edge under another one
+            rows = (weights.integers @ self.readings.evaluate(tree, sign) for _, tree, sign in trees)
+            trees = [(max(size, row.max()), tree, sign) for row, (size, tree, sign) in zip(rows, trees, strict=True)]
+        found = [(size, self.readings.make_tree(tree, sign)) for size, tree, sign in trees]
         every = max((of_root.largest for of_root in answers), default=NONE)
         outside = max((size for size, _ in found), default=-inf)
         answer = self._answer(weights, found, every if every > NONE else -inf, outside, exclude, row_norm)
