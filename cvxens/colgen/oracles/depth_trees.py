@@ -114,8 +114,8 @@ class DepthTwoTrees(BinnedOracle):
         search = partial(self._search_root, codes, integers, self.readings.close_trees(exclude, 2), row_norm)
         answers = map_in_threads(search, roots, threads_for(weights.integers.size * len(roots) ** 2))
         ranked = [(size, f, tree) for f, own in zip(roots, answers, strict=True) for size, tree in own.trees]
-        # on 10,000 x 20 runs with five of a root a round take 0.9 of the time of three; on 40 features and 80
-        # those with a hundred of all take 0.7 to 0.8 of the time of those with five of each
+        # runs with five of a root a round take 0.9 of the time of those with three (10,000 x 20); on 40 features and 80
+        # those with a hundred of all roots 0.7 to 0.8 of the time of those with five of each
         ranked = sorted(ranked, key=lambda each: -each[0])[: min(5 * len(roots), self.columns_per_round or 100)]
         trees = [(size, (f, *tree[:6]), tree[6]) for size, f, tree in ranked]
         if len(weights.integers) > 1 and row_norm == inf:
