@@ -364,9 +364,6 @@ def solve_path(
         for price in (low, high):
             ends.append(solver.solve(price, ends))
             stopped = callback is not None and bool(callback(ends[-1]))
-            if ends[-1].run.ending is Ending.INTERRUPTED:
-                # the other end is brief then
-                clock.interrupt()
         segments = [solver.take_means(*ends)]
         while True:
             widest = max(segments, key=lambda segment: segment.widest[0])
@@ -390,8 +387,6 @@ def solve_path(
                 break
             point = solver.solve(price, (widest.left, widest.right))
             stopped = callback is not None and bool(callback(point))
-            if point.run.ending is Ending.INTERRUPTED:
-                clock.interrupt()
             place = segments.index(widest)
             segments[place : place + 1] = [
                 solver.take_means(widest.left, point),
