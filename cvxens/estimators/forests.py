@@ -26,11 +26,11 @@ from cvxens.kernels.tree_ensemble import KINDS, OwnTrees
 from cvxens.limits import Ending, check_memory
 from cvxens.problems import simplex_codes
 from cvxens.solvers import LeastSquaresExperts, draw_members, iterated_least_squares_experts, least_squares_experts
-from cvxens.solvers.conjugate_gradients import GAP, RANK, Members
+from cvxens.solvers.conjugate_gradients import GAP, RANK
 from cvxens.solvers.experts import WIDTH
 from cvxens.tables import Feature
 from cvxens.trees import fit_forest
-from cvxens.types import Array, Data, Labels, Matrix
+from cvxens.types import Array, Data, Labels, Mask, Matrix
 from cvxens.validation import RandomState
 
 WRITTEN_OUT = 1000
@@ -134,7 +134,7 @@ class SupervisedKernelExperts(Learner):
         return {"kernel_": kernel, "experts_": experts, "certificate_": experts.certificate, "X_fit_": X}
 
     def _solve_experts(
-        self, kernel: TreeEnsemble, X: Array, Y: Array, gamma: float, members: Members, tol: float = GAP
+        self, kernel: TreeEnsemble, X: Array, Y: Array, gamma: float, members: Mask, tol: float = GAP
     ) -> LeastSquaresExperts:
         if len(X) > WRITTEN_OUT:
             try:

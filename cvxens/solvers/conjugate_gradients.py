@@ -18,8 +18,6 @@ from cvxens.errors import InvalidInput, SolverFailed
 from cvxens.limits import interruptible, time_is_up, time_left
 from cvxens.types import Array, Attempt, Mask
 
-Members = Mask
-
 RANK = 200
 """Samples that the preconditioner knows the kernel of; up to so many it is exact. Over 20,000 images of MNIST and their
 5,939 stumps at quantiles, 100 of them leave 75 steps to a gap of 1e-3, 200 leave 52, and 600 take longer to prepare."""
@@ -82,7 +80,7 @@ class Systems:
     whitening: Array  # (n_experts, rank, rank): the inverse of the Cholesky factor of m gamma I + L_e'L_e
 
     @classmethod
-    def from_members(cls, L: Array, gamma: float, members: Members, n_outputs: int) -> Systems:
+    def from_members(cls, L: Array, gamma: float, members: Mask, n_outputs: int) -> Systems:
         sizes = members.sum(axis=0)
         of_experts, unit = zip(members.T, sizes, strict=True), gamma * np.eye(L.shape[1])
         outer = np.stack([L[rows].T @ L[rows] + m * unit for rows, m in of_experts])

@@ -26,7 +26,6 @@ from cvxens.rounding import TINY, sum_error
 from cvxens.solvers.conjugate_gradients import (
     GAP,
     RANK,
-    Members,
     SupportsMatmul,
     Systems,
     factor_by_nystroem,
@@ -34,7 +33,7 @@ from cvxens.solvers.conjugate_gradients import (
     solve_systems,
 )
 from cvxens.solvers.least_squares import factor_with_ridge
-from cvxens.types import Array
+from cvxens.types import Array, Mask
 from cvxens.validation import RandomState
 
 
@@ -53,7 +52,7 @@ class LeastSquaresExperts:
     """
 
     coefficients: Array
-    members: Members
+    members: Mask
     certificates: tuple[Certificate, ...]
 
     def __len__(self) -> int:
@@ -74,7 +73,7 @@ class LeastSquaresExperts:
         return (rows @ self.coefficients.reshape(n, -1)).reshape(-1, n_experts, n_outputs)
 
 
-def draw_members(n_samples: int, n_experts: int, sample_share: object, random_state: RandomState = None) -> Members:
+def draw_members(n_samples: int, n_experts: int, sample_share: object, random_state: RandomState = None) -> Mask:
     """Draw a sample without replacement for every expert.
 
     Parameters
@@ -183,7 +182,7 @@ def least_squares_experts(
     return LeastSquaresExperts(coefficients, members, certificates)
 
 
-def check_shapes(shape: tuple[int, int], Y: ArrayLike, members: ArrayLike) -> tuple[Array, Members]:
+def check_shapes(shape: tuple[int, int], Y: ArrayLike, members: ArrayLike) -> tuple[Array, Mask]:
     """Return targets (n_samples, n_outputs) and members that fit to a kernel matrix of that shape, or raise."""
     Y, members = validation.finite_array("Y", Y), np.asarray(members)
     if shape[0] != shape[1]:
