@@ -79,6 +79,7 @@ class Deadline:
     outer: Deadline | None = None  # one that holds as well
     interrupted: bool = False  # True once Ctrl-C has ended it
     cut: bool = False  # True once a loop has ended because of it
+    around: Deadline | None = None  # what Ctrl-C ends in its place
     reserve: float = 0.0  # seconds that are to be left for what comes after the loops, such as a certificate
     began: float = field(default_factory=lambda: time.perf_counter())  # noqa: PLW0108
 
@@ -117,19 +118,20 @@ class Deadline:
 
     def interrupt(self) -> None:
         """End it now, and those around it: Ctrl-C."""
-        self.interrupted = True
-        if self.outer is not None:
-            self.outer.interrupt()
+        self.interrupted = self.around is None
+        if outer := self.outer or self.around:
+            outer.interrupt()
 
 
 _DEADLINE: ContextVar[Deadline | None] = ContextVar("deadline", default=None)
 
 
 @contextmanager
-def limit_time(max_time: float, *, alone: bool = False) -> Iterator[Deadline]:
+def limit_time(max_time: float, *, alone: bool = False, final: bool = False) -> Iterator[Deadline]:
     """Let what is computed meanwhile be over after so many seconds from now, and within any limit around this one.
 
-    Limits around it do not hold if `alone`: sub-problems have limits of their own.
+    Limits around it do not hold if `alone`: sub-problems have limits of their own. What is `final`, such as the
+    certificate of what is known, is ended neither by them nor by Ctrl-C, which ends what is around it.
 
     Examples
     --------
@@ -139,11 +141,14 @@ def limit_time(max_time: float, *, alone: bool = False) -> Iterator[Deadline]:
     >>> with limit_time(60.0), limit_time(1000.0, alone=True):
     ...     900.0 < time_left() <= 1000.0
     True
+    >>> with limit_time(60.0) as deadline, limit_time(inf, final=True):
+    ...     interrupt(), time_left(), deadline.left
+    (True, inf, -inf)
     """
-    deadline = Deadline(max_time, None if alone else _DEADLINE.get())
-    token = _DEADLINE.set(deadline)
+    clock = Deadline(max_time, None if alone or final else _DEADLINE.get(), around=_DEADLINE.get() if final else None)
+    token = _DEADLINE.set(clock)
     try:
-        yield deadline
+        yield clock
     finally:
         _DEADLINE.reset(token)
 
@@ -264,6 +269,9 @@ def heed_interrupts() -> Iterator[None]:
     signal.signal(signal.SIGINT, note)
     try:
         yield
+    except TimeUp:
+        # there is nothing to show yet
+        raise (KeyboardInterrupt if clock.interrupted else TimeUp) from None
     finally:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 

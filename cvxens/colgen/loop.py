@@ -700,7 +700,7 @@ def column_generation(
     first, begin = _distinct(start), None
     # rounds that a checkpoint plays again take no time
     with limit_time(max_time if checkpoint is None else inf):
-        with limit_time(inf, alone=True):
+        with limit_time(inf, final=True):
             # what counts, but is not cut
             if master is fastest_master:
                 formulation = formulation.read(signs)
@@ -1060,7 +1060,7 @@ class Search:
         if incumbent.bounded:
             prover = partial(_prove, self.formulation, self.oracle, self.signs, incumbent)
             certificate = replace(certificate, prover=prover)
-        with limit_time(inf, alone=True):
+        with limit_time(inf, final=True):
             # what predictions may need, whatever the time
             finite = solution.objective < inf
             own = self.formulation.own_values(restricted.margins(solution), solution.w) if finite else {}
@@ -1129,8 +1129,8 @@ def certify_incumbent(
 ) -> Certificate:
     """Certify an incumbent whose columns are those of the restricted problem, which has evaluated their `rounding`."""
     solution, u, priced = incumbent.solution, incumbent.u, incumbent.priced
-    note = _explain_bound(formulation, incumbent)
     try:
+        note = _explain_bound(formulation, incumbent)
         residuals = restricted.residuals(solution, u, priced) if incumbent.columns else {}
     except TimeUp:
         residuals, rounding, note = {}, inf, "there was no time left to check it"

@@ -6,7 +6,6 @@ from collections.abc import Callable, Collection, Sequence
 from copy import copy
 from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import partial
-from math import inf
 from typing import Any, ClassVar, final
 from warnings import warn
 
@@ -129,8 +128,7 @@ class LPBoostClassifier(Ensemble, Classifier):
             at.nu, at.C = nu, None
             formulation = at._formulation(sample)
             scaled = replace(run, weights=run.weights / total, intercept=run.intercept / total, u=run.u / run.u.sum())
-            with limit_time(inf, alone=True):
-                known = average(formulation, at._oracle(sample, formulation), sample, scaled, [scaled])
+            known = average(formulation, at._oracle(sample, formulation), sample, scaled, [scaled])
         return replace(choice, params={"nu": nu}, learners=learners, run=known)
 
     def _fit(self, sample: Sample, formulation: Formulation, oracle: Oracle, start: Sequence[Hypothesis]) -> Run:
@@ -163,8 +161,7 @@ class LPBoostClassifier(Ensemble, Classifier):
         right = [float(weights @ ((f > 0) == (y > 0))) for f in scores]
         if (best := int(np.argmax(right))) > 0:
             member = replace(tried[best], weights=tried[best].weights / tried[best].weights.sum())
-            with limit_time(inf, alone=True):
-                run = average(formulation, oracle, sample, run, [member])
+            run = average(formulation, oracle, sample, run, [member])
         least, nu = np.ceil(100 * min(_least_mean_hinge(y * f, weights) for f in scores)) / 100, self.nu
         none = f"no ensemble was found with a soft margin above 0 at nu = {nu:g}, and none is above {found.dual:.2g}"
         if found.primal <= 0 and least < 1:

@@ -41,6 +41,7 @@ from cvxens.estimators.samples import ORACLES, OracleFactory, Sample, Sensitive,
 from cvxens.estimators.samples import label as label_of
 from cvxens.features import column
 from cvxens.hypotheses import Constant, Scaled
+from cvxens.limits import find_reason, time_is_up
 from cvxens.problems.penalties import L1
 from cvxens.problems.sides import SideLoss
 from cvxens.rounding import EPSILON, TINY
@@ -297,7 +298,7 @@ def check_constraints(constraints: object) -> Sequence[Constraint]:
         return ()
     if isinstance(constraints, list | tuple) and all(isinstance(one, Constraint) for one in constraints):
         several = [one for one in constraints if isinstance(one, RunConstraint)]
-        if several and any(one.bounds != "learners" for one in constraints if one is not several[0]):
+        if several and sum(one.bounds != "learners" for one in constraints) > 1:
             found = f"found a {type(several[0]).__name__} among {len(constraints)}"
             raise InvalidInput("constraints", found, "give it alone, or beside constraints of shape")
         return constraints
@@ -589,6 +590,11 @@ def solve_within(
         certified = (hypotheses, u, w) if hypotheses else ((Constant(1),), u, np.zeros(1))
         return Spent(tuple(hypotheses), w, b, model._hold(sample, formulation, oracle, *certified, b), used)
 
+    def meet() -> tuple[Spent, Certificate]:
+        """Return what lies between the ensembles above and within the budget, and its certificate."""
+        found = _meet(above, within, at_most, best[2].u, spend)
+        return found, certify_within(found.certificate, found.use, at_most, best[0], best[2].certificate)
+
     def run_at(pi: float, known: Sequence[Hypothesis]) -> tuple[Run, Spent, float]:
         """Return a run at a multiplier, its ensemble in the weights of the hypotheses themselves, and D."""
         rate = pi / lam
@@ -618,7 +624,8 @@ def solve_within(
         # where the lines of both meet; where what is left is infeasible, up to 7e10 times the price of a weight
         meets = (within.certificate.primal - above.certificate.primal) / (above.use - within.use)
         next_pi = max(meets, 0.0) if meets < inf else max(8.0 * pi, lam)
-        if next_pi > lam * 8.0**12 or (meeting is not None and abs(next_pi - pi) <= 8 * EPSILON * pi):
+        stays = meeting is not None and abs(next_pi - pi) <= 8 * EPSILON * pi
+        if next_pi > lam * 8.0**12 or stays or time_is_up():
             break
         pi = next_pi
         run, spent, bound = run_at(pi, (*above.hypotheses, *within.hypotheses))
@@ -627,15 +634,17 @@ def solve_within(
             best = bound, pi, run
         above, within = (spent, within) if spent.use > at_most else (above, spent)
         if within.certificate.primal < inf:
-            meeting = _meet(above, within, at_most, best[2].u, spend)
-            certificate = certify_within(meeting.certificate, meeting.use, at_most, best[0], best[2].certificate)
+            meeting, certificate = meet()
             if certificate.holds(model.tol) or not best[2].certificate.proven:
                 break
+    if meeting is None and within.certificate.primal < inf:
+        meeting, certificate = meet()
     if meeting is None:
         found = f"found a FeatureBudget of {at_most:g}, within which no ensemble was found"
         raise InvalidInput("constraints", found, "give a larger one, or features that cost nothing")
     columns = [Column(hypothesis, oracle.sample, 0.0) for hypothesis in meeting.hypotheses]
     point: dict[str, Any] = {"columns": columns, "weights": meeting.w, "intercept": meeting.b, "u": best[2].u}
+    point["ending"] = find_reason() if time_is_up() else best[2].ending
     return replace(best[2], certificate=certificate, history=tuple(history), proof=None, **point), best[1]
 
 

@@ -98,6 +98,12 @@ OTHERS = {
     "regression machine": (cvxens.InfiniteEnsembleSVR("perceptron", **TIGHT), X[:, 0]),
     "ranking": (cvxens.LPBoostRanker(**TIGHT), X[:, 0].round()),
     "survival": (cvxens.ColumnGenerationSurvival(**TIGHT), np.exp(X[:, 0])),
+    "budget": (cvxens.LPBoostClassifier(C=0.5, constraints=[cvxens.FeatureBudget(0.3)], **TIGHT), Y),
+    "budget of pairs": (
+        cvxens.LPBoostClassifier(C=0.5, oracle="pair_rules", constraints=[cvxens.FeatureBudget(0.3)]),
+        Y,
+    ),
+    "forest": (cvxens.SupervisedKernelRLSClassifier(random_state=0), Y),
 }
 """Of other targets, and under constraints, with targets."""
 
@@ -105,14 +111,25 @@ GROUPED = X.copy()
 GROUPED[:, 1] = GROUPED[:, 1] > np.median(X[:, 1])
 
 
-@pytest.mark.thinned(1, looks=[1, 3, 8, 30, 100], name=list(OTHERS))
-def test_whenever_time_is_up_there_is_a_model(name, looks, ticks):
+@pytest.mark.thinned(1, looks=[1, 3, 8, 30, 100, 200], name=list(OTHERS), interrupted=[False, True])
+def test_whenever_time_is_up_there_is_a_model(name, looks, interrupted, ticks):
     model, target = OTHERS[name]
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        model = clone(model).set_params(max_time=float(looks)).fit(GROUPED, target)
+    model = clone(model)
+    if interrupted:
+        ticks.interrupt_at = looks
+    elif name != "forest":
+        model.set_params(max_time=float(looks))
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always", ConvergenceWarning)
+        try:
+            model.fit(GROUPED, target)
+        except KeyboardInterrupt:
+            # without a round or an update there is nothing to show
+            assert name == "forest"
+            return
     assert not model.certificate_.gap < 0
     assert len(model.predict(GROUPED)) == len(X)
+    assert len(told) <= 1
 
 
 NOISE = np.random.default_rng(0).normal(size=len(X))

@@ -68,10 +68,8 @@ def test_the_optimum_is_that_over_all_stumps_with_the_price_of_the_budget(seed, 
     assert_optimal(model.certificate_, truth, tol=1e-6, rel=1e-5)
     assert use_of(model, prices) <= at_most
     # multipliers are subgradients of the optimum in the limit
-    price, more = (
-        model.prices_["feature budget"],
-        cp.Problem(cp.Minimize(objective), [use @ cp.abs(w) <= at_most + 0.1]),
-    )
+    price = model.prices_["feature budget"]
+    more = cp.Problem(cp.Minimize(objective), [use @ cp.abs(w) <= at_most + 0.1])
     assert more.solve(solver="CLARABEL") >= truth - 0.1 * price - 1e-5
     least, most = model.price_of_constraints_
     free = cp.Problem(cp.Minimize(objective)).solve(solver="CLARABEL")
@@ -138,6 +136,7 @@ def test_rules_pay_for_each_feature_and_keep_their_shape():
         (LPBoostClassifier(C="auto", constraints=[FeatureBudget(1.0)]), "with C='auto'"),
         (LPBoostClassifier(constraints=[FeatureBudget(1.0), ClassLoss(1, 0.5)]), "a FeatureBudget among 2"),
         (LPBoostClassifier(constraints=[FeatureBudget(1.0), FeatureBudget(2.0)]), "a FeatureBudget among 2"),
+        (LPBoostClassifier(constraints=[FeatureBudget(1.0)] * 2), "a FeatureBudget among 2"),
         (LPBoostClassifier(constraints=[FeatureBudget(-1.0)]), "at_most=-1"),
         (LPBoostClassifier(constraints=[FeatureBudget(1.0, {0: -2.0})]), "a price of -2"),
         (LPBoostClassifier(constraints=[FeatureBudget(1.0, {7: 2.0})]), "the feature 7"),

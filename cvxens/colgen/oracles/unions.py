@@ -43,6 +43,7 @@ from cvxens.colgen.protocols import (
 from cvxens.errors import InvalidInput
 from cvxens.features import BinnedFeatures
 from cvxens.hypotheses import Constant, Hypothesis, Ramp, Scaled, negate
+from cvxens.limits import time_is_up
 from cvxens.rounding import EPSILON, TINY, measure_spread
 from cvxens.tables import Feature
 from cvxens.types import Array, Data
@@ -269,7 +270,7 @@ class Costed(OracleOver):
                     outside = max(outside, bound)
             # nothing but what has been answered so far, the last answer included, has an edge above this
             rest = _raised(max(answer.outside_bound, 0.0), 1 / self.least)
-            if not new or rest <= outside or rest == inf:
+            if not new or rest <= outside or rest == inf or time_is_up():
                 break
         return Priced(
             rank(columns, len(columns)),
