@@ -19,9 +19,10 @@ from contextvars import ContextVar, copy_context
 from copy import copy, deepcopy
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from inspect import signature
+from itertools import chain
 from math import inf
 from typing import Any, ClassVar, Self, TypeAlias, TypeVar, dataclass_transform
-from warnings import catch_warnings, filterwarnings, warn
+from warnings import catch_warnings, filterwarnings, simplefilter, warn
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -783,11 +784,14 @@ class Classifier(ClassifierMixin, Learner):
                 # Ctrl-C ends those that have not begun, too, whichever thread hands them out
                 yield delayed(_fit_part)(part, problem, part._part_of(task, k, problem), here.run(find_reason))
 
-        fitted = join_parts(Parallel(self.n_jobs, pre_dispatch="n_jobs")(tasks()), self.fitted)
+        fitted, told = zip(*Parallel(self.n_jobs, pre_dispatch="n_jobs")(tasks()), strict=True)
+        # those of other processes would be nobody's
+        for warning in chain.from_iterable(told):
+            warn(warning, stacklevel=2)
         if find_reason() is Ending.INTERRUPTED:
             reached = f"{Ending.INTERRUPTED.value}, which all {len(sample.classes)} sub-problems were from then on"
             warn_of(self, reached, REMEDIES[Ending.INTERRUPTED])
-        return fitted
+        return join_parts(fitted, self.fitted)
 
     def _make_parts(self: Any, classes: NDArray[Any], parameters: Callable[[int], Mapping[str, Any]]) -> Iterator[Any]:
         """Yield an estimator for each class against the rest, told what that of the same sub-problem had before."""
@@ -844,9 +848,14 @@ def join_parts(parts: Sequence[Any], names: Iterable[str]) -> dict[str, Any]:
     return {"estimators_": parts, **lists}
 
 
-def _fit_part(part: BaseEstimator, sample: Sample, task: FitTask, reason: Ending) -> Any:
+def _fit_part(
+    part: BaseEstimator, sample: Sample, task: FitTask, reason: Ending
+) -> tuple[BaseEstimator, list[Warning | str]]:
+    """Fit an estimator to a sub-problem; returns it, and what was warned of."""
     found = dict(task.known)
-    with catch_warnings(), limit_time(time_limit(part), alone=True) as clock, follow_fit(task, found):
+    limits = limit_time(time_limit(part), alone=True)
+    with catch_warnings(record=True) as told, limits as clock, follow_fit(task, found):
+        simplefilter("always")
         # Ctrl-C is told of once, of the whole fit
         filterwarnings("ignore", f".*: {Ending.INTERRUPTED.value}", ConvergenceWarning)
         clock.interrupted = reason is Ending.INTERRUPTED
@@ -855,7 +864,7 @@ def _fit_part(part: BaseEstimator, sample: Sample, task: FitTask, reason: Ending
         # where Ctrl-C is handled by others, a part may be all that has seen it
         interrupt()
     part._adopt(found)
-    return part
+    return part, [warning.message for warning in told]
 
 
 @contextmanager

@@ -8,6 +8,8 @@ import threading
 from pathlib import Path
 
 import pytest
+from sklearn.datasets import load_iris
+from sklearn.exceptions import ConvergenceWarning
 
 import cvxens
 from cvxens.limits import available_threads, limit_threads, map_in_threads
@@ -22,6 +24,13 @@ def test_fits_in_pools_end_with_the_parents_answers():
     lines = run.stdout.splitlines()
     assert len(lines) == 2 + ("fork" in multiprocessing.get_all_start_methods()), run.stderr
     assert [line for line in lines if not line.endswith("different:")] == []
+
+
+def test_what_other_processes_warn_of_is_heard_here():
+    X, y = load_iris(return_X_y=True)
+    with pytest.warns(ConvergenceWarning, match="max_columns reached") as told:
+        cvxens.LPBoostClassifier(max_columns=1, n_jobs=2).fit(X, y)
+    assert len(told) >= 2
 
 
 @pytest.mark.parametrize("n_items", [0, 1, 2, 50])
