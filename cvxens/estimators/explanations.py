@@ -281,8 +281,20 @@ def find_importances(ensemble: BaseEstimator) -> Array:
             found = f"{hypothesis!s:.100} tells of {len(features)} features, where X has {sums.shape[1]}"
             raise AttributeError(f"feature_importances_: {found}")
         np.add.at(sums[problem], features, np.abs(w).sum() * shares)
-    totals = sums.sum(axis=1, keepdims=True)
-    return (sums / np.where(totals > 0, totals, 1.0)).mean(axis=0)
+    return share_out(sums)
+
+
+def share_out(sizes: Array) -> Array:
+    """Return the shares of features in what they have of each sub-problem, in the mean of those that have any.
+
+    Examples
+    --------
+    >>> share_out(np.array([[1.0, 3.0], [0.0, 0.0]]))
+    array([0.25, 0.75])
+    """
+    totals = sizes.sum(axis=1, keepdims=True)
+    shares = sizes / np.where(totals > 0, totals, 1.0)
+    return shares.sum(axis=0) / max(np.count_nonzero(totals), 1)
 
 
 def to_frame(ensemble: BaseEstimator) -> Frame:

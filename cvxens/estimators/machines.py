@@ -18,7 +18,7 @@ from cvxens.certificates import Certificate
 from cvxens.colgen import Formulation
 from cvxens.errors import InvalidInput
 from cvxens.estimators.base import Learner
-from cvxens.estimators.explanations import list_machine_terms
+from cvxens.estimators.explanations import list_machine_terms, share_out
 from cvxens.estimators.samples import Sample
 from cvxens.kernels import (
     DecisionStump,
@@ -231,11 +231,8 @@ class KernelMachine(Learner):
 
         That is its share in the weights of all stumps, of which these are sums or integrals. Of sub-problems, the mean.
         """
-        shares = []
-        for part in self._parts():
-            variations = np.array([np.abs(np.diff(values)).sum() for _, values in part.shape_functions_])
-            shares.append(variations / max(float(variations.sum()), np.finfo(float).tiny))
-        return np.mean(shares, axis=0)
+        parts = (part.shape_functions_ for part in self._parts())
+        return share_out(np.array([[np.abs(np.diff(g)).sum() for _, g in functions] for functions in parts]))
 
     def _for_parts(self, sample: Sample) -> dict[str, Any]:
         if not (isinstance(self.kernel, str) and self.kernel in KERNELS_OF_GAMMA):

@@ -99,6 +99,13 @@ def test_other_weak_learners_say_what_they_look_at(name):
     assert model.feature_importances_[2] < model.feature_importances_[:2].min()
 
 
+def test_problems_without_weak_learners_have_no_share_in_the_mean():
+    # no stump tells the third class from the rest
+    model = AdaBoostClassifier(n_rounds=3).fit([[0.0], [0.0], [1.0], [1.0]], [0, 2, 1, 2])
+    assert list(map(bool, model.weak_learners_)) == [True, True, False]
+    assert model.feature_importances_.tolist() == [1.0]
+
+
 @dataclass(frozen=True)
 class Contrast:
     """A user's hypothesis that says itself what it looks at."""
