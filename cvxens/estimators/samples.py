@@ -396,8 +396,7 @@ def _keys_of_sparse(rows: csr_array) -> Labels:
     above = values > 0
     signs = np.where(above, 2, 0).astype(np.uint8)
     places = np.where(above, np.iinfo(np.int64).max - features, features).astype(">u8")
-    parts = (np.ascontiguousarray(part).view(np.uint8) for part in (signs, places, _rank(values)))
-    syllables = np.concatenate([part.reshape(len(values), -1) for part in parts], axis=1)
+    syllables = np.concatenate([part[:, np.newaxis].view(np.uint8) for part in (signs, places, _rank(values))], axis=1)
     words = np.empty(rows.shape[0], object)
     words[:] = [syllables[a:b].tobytes() + b"\x01" for a, b in pairwise(starts)]
     return words

@@ -150,6 +150,7 @@ class Report:
 
     def __post_init__(self) -> None:
         check_is_fitted(self.model)
+        self.model = find_fitted(self.model, "best_estimator_", self.model)
         self.given = Subject.from_sample(self.model, self.X, self.y, self.sample_weight)
         self.unseen = None if self.held_out is None else Subject.from_sample(self.model, *self.held_out, None)
 
