@@ -5,12 +5,12 @@ from house import count_house, trace_lpboost
 
 HOUSE = {
     "files": 151,
-    "lines": 58261,
-    "code": 33656,
+    "lines": 58259,
+    "code": 33625,
     "class names used twice": 3,
     "module constants": 287,
     "hasattr + getattr": 77,
-    "Any": 685,
+    "Any": 684,
     "Any in public": 0,
     "test lines": 45182,
 }

@@ -111,14 +111,11 @@ def printing_warnings(argument: str) -> Iterator[list[str]]:
     """Print warnings as lines on standard error, and collect them; make errors that scikit-learn raises ours."""
     messages: list[str] = []
     found = "found what the model cannot use"
-    with (
-        warnings.catch_warnings(record=True) as caught,
-        refusing(argument, found, "change it", (TypeError, ValueError)),
-    ):
+    with warnings.catch_warnings(record=True) as told, refusing(argument, found, "change it", (TypeError, ValueError)):
         warnings.simplefilter("always")
         try:
             yield messages
         finally:
-            messages += [str(warning.message) for warning in caught]
+            messages += [str(warning.message) for warning in told]
             for message in messages:
                 click.echo(f"warning: {message}", err=True)

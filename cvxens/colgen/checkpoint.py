@@ -194,9 +194,7 @@ class Keeper:
                 why = str(error)
             if why:
                 found = f"found the hypothesis {type(hypothesis).__name__}, which a file cannot hold: {why}"
-                remedy = (
-                    "run without a checkpoint, or make hypotheses frozen dataclasses of numbers, strings and tuples"
-                )
+                remedy = "run without a checkpoint, or make hypotheses frozen dataclasses of numbers, strings, tuples"
                 raise InvalidInput("checkpoint", found, remedy)
             self._written[hypothesis] = written
         return self._written[hypothesis]
@@ -252,10 +250,7 @@ def encode(value: object, functions: dict[str, Any]) -> Any:
         case dict():
             return {"dict": [write(pair) for pair in value.items()]}
         case _ if is_dataclass(value) and not isinstance(value, type):
-            return {
-                "record": qualified_name(type(value)),
-                "of": write(getattr(value, each.name) for each in fields(value)),
-            }
+            return {"record": qualified_name(type(value)), "of": write(getattr(value, f.name) for f in fields(value))}
         case _ if callable(value) and hasattr(value, "__qualname__"):
             name = qualified_name(value)
             if functions.setdefault(name, value) is not value:

@@ -387,11 +387,8 @@ def solve_path(
                 break
             point = solver.solve(price, (widest.left, widest.right))
             stopped = callback is not None and bool(callback(point))
-            place = segments.index(widest)
-            segments[place : place + 1] = [
-                solver.take_means(widest.left, point),
-                solver.take_means(point, widest.right),
-            ]
+            k = segments.index(widest)
+            segments[k : k + 1] = [solver.take_means(widest.left, point), solver.take_means(point, widest.right)]
     points = (segments[0].left, *(segment.right for segment in segments))
     return Path(points, tuple(segments), ending, solver.maximise)
 

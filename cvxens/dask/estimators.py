@@ -492,9 +492,7 @@ class DaskLPBoostClassifier(DaskEnsemble):
 
     def _formulation(self, sample: ShardedSample) -> Formulation:
         if self.nu is not None:
-            remedy = (
-                "give C: its optimum U is that of nu = U / (C times the sum of the sample weights), where rho = 1 / U"
-            )
+            remedy = "give C: its optimum U is that of nu = U / (C times the sum of sample weights), where rho = 1 / U"
             raise InvalidInput("nu", f"found {self.nu!r}", remedy)
         if self.C is not None:
             return formulations.soft_margin(validation.positive("C", self.C))

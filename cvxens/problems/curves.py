@@ -201,11 +201,8 @@ def _bisect(holds: Callable[[Array], Mask], like: Array) -> Array:
     while (high - low > 1).any():
         part = np.maximum((high - low) // n_parts, 1)
         held = holds(np.minimum(low + part * cuts, high).view(np.float64)) & (low + part * cuts < high)
-        n_held = held.sum(axis=0)
-        low, high = (
-            low + part * n_held,
-            np.where(n_held == n_parts - 1, high, np.minimum(low + part * (n_held + 1), high)),
-        )
+        n = held.sum(axis=0)
+        low, high = low + part * n, np.where(n == n_parts - 1, high, np.minimum(low + part * (n + 1), high))
     return np.where(everywhere, FAR, low.view(np.float64))
 
 

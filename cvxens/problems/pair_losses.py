@@ -135,14 +135,10 @@ class GradedPairs:
         return float(won @ self.shares)
 
 
-def sort_sides(positive: Mask, groups: Indices) -> tuple[Indices, Indices, Indices]:
+def sort_sides(positive: Mask, group: Indices) -> tuple[Indices, Indices, Indices]:
     """Return all samples, group by group and the positives first; where each group begins, and its negatives."""
-    starts = np.append(0, np.cumsum(np.bincount(groups)))
-    return (
-        np.lexsort((~positive, groups)),
-        starts,
-        starts[:-1] + np.bincount(groups[positive], minlength=len(starts) - 1),
-    )
+    starts = np.append(0, np.cumsum(np.bincount(group)))
+    return np.lexsort((~positive, group)), starts, starts[:-1] + np.bincount(group[positive], minlength=len(starts) - 1)
 
 
 def list_pairs(order: Indices, starts: Indices, middles: Indices) -> tuple[Indices, Indices, Indices]:

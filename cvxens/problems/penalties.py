@@ -365,9 +365,7 @@ def check_symmetry(penalty: Penalty, outputs: int | None = None, nonnegative: bo
         for how, after in found.items():
             if not np.isclose(before, after, rtol=1e-6, atol=1e-9 * scale):
                 differs = f"found one that goes from {before:.6g} to {after:.6g} where weights {how}"
-                remedy = (
-                    "give one that is the same in all weights; for prices of hypotheses give the oracle their costs"
-                )
+                remedy = "give one that is the same in all weights; for prices of hypotheses give the oracle costs"
                 raise InvalidInput("penalty", differs, f"{remedy}, and for weights of one sign nonnegative=True")
 
 

@@ -437,20 +437,18 @@ def _merge_stumps(X: Array, terms: Sequence[tuple[int | None, float | None, Any]
     return [(*key, weight) for key, weight in merged.items()]
 
 
-def _read_hypothesis(
-    hypothesis: object, over: str, readings: Sequence[Reading]
-) -> tuple[int | None, float | None, float]:
+def _read_hypothesis(found: object, over: str, readings: Sequence[Reading]) -> tuple[int | None, float | None, float]:
     """Return feature, threshold and sign of a hypothesis of the set."""
-    if "pool" in over and isinstance(hypothesis, TabulatedColumn):
-        return hypothesis.index, None, float(hypothesis.sign)
-    if "stumps" in over and isinstance(hypothesis, Stump | LevelStump):
+    if "pool" in over and isinstance(found, TabulatedColumn):
+        return found.index, None, float(found.sign)
+    if "stumps" in over and isinstance(found, Stump | LevelStump):
         for k, reading in enumerate(readings):
-            if (stump := reading.read_stump(hypothesis)) is not None:
+            if (stump := reading.read_stump(found)) is not None:
                 return k, stump[0], float(stump[1])
-    if over == "stumps and constant" and isinstance(hypothesis, Constant):
-        return None, None, float(hypothesis.sign)
+    if over == "stumps and constant" and isinstance(found, Constant):
+        return None, None, float(found.sign)
     remedy = "give stumps and constants, or TabulatedColumns of a pool: others cannot be proven exactly"
-    raise InvalidInput("hypotheses", f"found {hypothesis} for the set {over!r}", remedy)
+    raise InvalidInput("hypotheses", f"found {found} for the set {over!r}", remedy)
 
 
 def write_proof(

@@ -213,11 +213,8 @@ def test_a_hypothesis_that_abstains_gets_the_weight_that_minimises_the_loss():
 def test_a_margin_of_0_to_aim_at_is_not_none():
     X = np.array([[1.0], [1.0], [0.0], [-1.0], [1.0]])
     y = np.array([1.0, 1.0, -1.0, 1.0, 1.0])
-    for target, weight in (
-        (None, np.arctanh(0.5)),
-        (lambda _: 0.0, np.arctanh(0.4)),
-        (lambda _: 1e-12, np.arctanh(0.4)),
-    ):
+    aims = (None, np.arctanh(0.5)), (lambda _: 0.0, np.arctanh(0.4)), (lambda _: 1e-12, np.arctanh(0.4))
+    for target, weight in aims:
         (step,) = islice(boosting_steps(Pool(X), y, target), 1)
         assert step.round.edge == pytest.approx(0.4)
         assert step.round.weight == pytest.approx(weight)

@@ -144,12 +144,8 @@ def test_other_oracles_of_single_features_have_bands():
 def fit_small():
     """Return a small table, and a classifier of stumps on it."""
     X, y = noisy(40, n_features=3, seed=4)
-    frame = pd.DataFrame(X, columns=["age", "dose", "height"])
-    return (
-        frame,
-        np.where(y > 0, "yes", "no"),
-        LPBoostClassifier(C=0.5, tol=1e-8).fit(frame, np.where(y > 0, "yes", "no")),
-    )
+    frame, names = pd.DataFrame(X, columns=["age", "dose", "height"]), np.where(y > 0, "yes", "no")
+    return frame, names, LPBoostClassifier(C=0.5, tol=1e-8).fit(frame, names)
 
 
 def test_bands_of_an_estimator_are_around_its_effects():

@@ -22,10 +22,7 @@ from cvxens.solvers.interior_point import (
     start_inside,
 )
 
-VALUES = {
-    "signs": lambda rng, shape: rng.choice([-1.0, 1.0], shape),
-    "normal": lambda rng, shape: rng.normal(size=shape),
-}
+VALUES = {"signs": lambda rng, size: rng.choice([-1.0, 1.0], size), "normal": lambda rng, size: rng.normal(size=size)}
 
 
 @pytest.mark.thinned(1, kind=VALUES)

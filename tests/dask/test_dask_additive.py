@@ -144,11 +144,7 @@ def test_a_reach_has_at_most_so_many_margins_below_and_values_along_a_direction_
     _, _, shard, knots = one_shard(60)
     rng = np.random.default_rng(0)
     G, V = rng.normal(size=(2, *knots.values.shape))
-    at, change, steps = (
-        additive.AdditiveVote(knots, G, 0.1),
-        additive.AdditiveVote(knots, V, 0.3),
-        np.array([1.0, 0.25]),
-    )
+    (at, change), steps = [additive.AdditiveVote(knots, *of) for of in ((G, 0.1), (V, 0.3))], np.array([1.0, 0.25])
     losses, counts = additive.evaluate_along(shard, at, change, Hinge(0.7), steps)
     (_, z), (_, dz) = at.margins(shard), change.margins(shard)
     for step, own, of_levels in zip(steps, losses, counts, strict=True):

@@ -109,12 +109,8 @@ def test_ramps_are_rows_whose_weights_are_per_unit(kind):
 
 
 def test_sides_that_share_gaps_are_no_sides_of_one_rule():
-    X, stumps, w = (
-        np.array([[0.0], [1.0], [np.nan]]),
-        [Stump(0, 0.5, 1, missing=1), Stump(0, 0.5, 1, missing=-1)],
-        [1, 2],
-    )
-    found = weigh_rules(stumps, np.array(w, float), X, np.ones(3))
+    X, stumps = np.array([[0.0], [1.0], [np.nan]]), [Stump(0, 0.5, 1, missing=1), Stump(0, 0.5, 1, missing=-1)]
+    found = weigh_rules(stumps, np.array([1.0, 2.0]), X, np.ones(3))
     scores = sum(rule.votes[0] * rule.held for rule in found)
     assert scores.tolist() == [-3, 3, -1]
     assert len(found) == 3

@@ -65,11 +65,8 @@ def test_the_table_and_the_file_say_the_same(capsys, tmp_path):
     assert status == 0
     assert len(err.splitlines()) == 8
     [experiment] = report["experiments"]
-    assert (experiment["experiment"], experiment["measure"], report["random_state"]) == (
-        "ll08 table2",
-        "test error, %",
-        1,
-    )
+    named = experiment["experiment"], experiment["measure"], report["random_state"]
+    assert named == ("ll08 table2", "test error, %", 1)
     places = [(row, column) for row in ("twonorm", "threenorm-n") for column in ("SVM-Stump", "SVM-Mid")]
     cells = experiment["cells"]
     assert [(cell["row"], cell["column"]) for cell in cells] == places

@@ -53,10 +53,8 @@ def test_products_are_those_of_the_array_and_within_their_bounds(rows, units, in
     assert H.largest == np.abs(array).max()
     assert_allclose(H.scores(w), array @ w, atol=1e-11)
     assert_allclose(H.edges(s), array.T @ s, atol=1e-11)
-    for (values, errors), A, x in (
-        (ColumnMap(H).measure_scores(w), array, w),
-        (ColumnMap(H).measure_edges(s), array.T, s),
-    ):
+    products = (ColumnMap(H).measure_scores(w), array, w), (ColumnMap(H).measure_edges(s), array.T, s)
+    for (values, errors), A, x in products:
         exact = [sum(map(Fraction.__mul__, map(Fraction, a), map(Fraction, v))) for a in A for v in as_list(x)]
         off = np.broadcast_to(errors, values.shape).ravel()
         for value, error, truth in zip(values.ravel(), off, exact, strict=True):

@@ -283,9 +283,7 @@ class KernelColumns(Pool):
         self, kernel: Callable[[Any, Any], Any], X: Any, *, columns_per_round: int = 20, negations: bool = True
     ) -> None:
         if not callable(kernel) or not isinstance(kernel, Hashable):
-            raise InvalidInput(
-                "kernel", f"found {kernel!r}", "give a hashable kernel(X, Z), or use Pool(K) for a matrix K"
-            )
+            raise InvalidInput("kernel", f"found {kernel!r}", "give a hashable kernel(X, Z), or Pool(K) for a matrix K")
         X = finite_array("X", X, ndim=2)
         K = finite_array("kernel", kernel(X, X), ndim=2)
         if K.shape != (len(X), len(X)):
