@@ -305,7 +305,8 @@ class NearEnsemble(NamedTuple):
             found = f"found {type(loss).__name__}, whose bounds are those of one problem"
             raise InvalidInput("formulation", found, "give a loss of cvxens.problems without side constraints")
         if not run.certificate.proven and np.isfinite(run.certificate.dual):
-            raise InvalidInput("oracle", f"found that {run.certificate.note}", "give one that bounds all edges")
+            found = f"found that {run.certificate.note}: {run.ending.value}"
+            raise InvalidInput("oracle", found, "give one that bounds all edges, or more time")
         # where none has a weight, the first column: programs are over some
         used = np.flatnonzero(run.weights).tolist() or list(range(len(run.columns)))[:1]
         signed = [(run.columns[j].hypothesis, run.weights[j]) for j in used]
@@ -383,8 +384,9 @@ class RangeSearch:
 
     def find(self, ends: Sequence[End]) -> bool:
         """Bring ends to their bounds one after the other; False where time or rounds are up before all are."""
-        for end in ends:
-            self._bound(end, self.worth * self.ensemble.u, self.worth)
+        with limit_time(inf, final=True):
+            for end in ends:
+                self._bound(end, self.worth * self.ensemble.u, self.worth)
         for end in ends:
             if time_is_up():
                 break
@@ -533,7 +535,7 @@ def near_optimal_range(
         raise InvalidInput("run", "found one without its oracle", "give what column_generation returned")
     formulation, oracle, y = run.origin
     if formulation.outputs is not None:
-        raise InvalidInput("run", f"found {formulation.outputs} outputs", "give one of a single output")
+        raise InvalidInput("run", f"found {formulation.outputs} outputs", "give one whose scores are numbers")
     n, free = len(y), not formulation.nonnegative
     if np.ndim(functional) == 0:
         functions = [(np.zeros(n), validation.number("functional", functional))]
@@ -733,13 +735,15 @@ def find_bands(
     validation.positive("within", within)
     validation.positive("tol", tol)
     if formulation.outputs is not None:
-        raise InvalidInput("formulation", f"found {formulation.outputs} outputs", "give one of a single output")
+        raise InvalidInput("formulation", f"found {formulation.outputs} outputs", "give one whose scores are numbers")
     with limit_time(max_time):
         run = column_generation(formulation, make_oracle(X), y, start=start, **options)
         sample = np.asarray(coo_array(X).toarray() if issparse(X) else X)
         names = [f"x[{j}]" for j in range(sample.shape[1])] if feature_names is None else list(feature_names)
         masses = validation.weights("sample_weight", sample_weight, len(sample))
-        return _BandSearch(run, make_oracle, sample, masses / masses.sum(), within, tol).find(features, points, names)
+        with limit_time(inf, final=True):
+            search = _BandSearch(run, make_oracle, sample, masses / masses.sum(), within, tol)
+        return search.find(features, points, names)
 
 
 class _Constants:
@@ -863,8 +867,8 @@ class _BandSearch:
         # no importance is below 0
         ends[-2].bound = 0.0
         # by these functions alone; without a hypothesis of the feature, nothing would depend on them
-        for tilt in tilts:
-            for s in (tilt, -tilt):
+        with suppress(TimeUp):
+            for s in (s for tilt in tilts for s in (tilt, -tilt)):
                 for column in ask(own, s, (), **skip_squares(own)).columns[:1]:
                     search.take(column, s)
         # neighbouring points one after the other: what is best at one of them is not far from it at the next

@@ -406,7 +406,7 @@ class Ensemble(Learner):
         Raises
         ------
         InvalidInput
-            There are several scores, weak learners of several features, side constraints, or a penalty other than l1.
+            There are several scores, a ranking, learners of several features, side constraints, or no l1 penalty.
 
         Examples
         --------
@@ -418,8 +418,11 @@ class Ensemble(Learner):
         [20]
         """
         sample: Any = self._read_again(X, y, sample_weight=sample_weight)
-        if self._parts() != [self]:
-            raise InvalidInput("y", "found several classes, each with an ensemble of its own", "give two classes")
+        several = self._parts() != [self] or np.ndim(self.weights_) > 1
+        if several or sample.combinations is not None:
+            found = "several scores, each with weights of its own" if several else "grades, whose loss is that of pairs"
+            raise InvalidInput("y", f"found {found}", "give two classes, or the targets of a regression")
+        refuse_bounds(self.constraints, {"weights"}, "whose bounds no bands know", "fit without it first")
         formulation = self._formulation(sample)
         find = partial(validation.feature_index, names=sample.names, n_features=sample.X.shape[1])
         asked = None if features is None else [find("features", one) for one in features]
@@ -455,6 +458,7 @@ class Ensemble(Learner):
         formulation = self._formulation(sample)
         oracle = self._oracle(sample, formulation)
         statement = state_set(formulation, oracle)
+        refuse_bounds(self.constraints, {"weights"}, "whose bounds no exact proof knows", "fit without it first")
         if statement is None:
             found = f"found {self.oracle!r:.100}, on these features, whose hypotheses an exact proof cannot name"
             raise InvalidInput("oracle", found, "take 'stumps', without bounds on their signs")
@@ -466,7 +470,7 @@ class Ensemble(Learner):
             if tol is None:
                 # the last digit can take HiGHS's simplex method over all columns, which took 2.1 GB and six times as
                 # long on 19,020 samples, where interior points took 0.6
-                tol = 1e-9 if len(sample.X) <= 10_000 else 1e-8
+                tol = 1e-9 if len(sample.weights) <= 10_000 else 1e-8
             run = column_generation(formulation, oracle, sample.signs, tol=tol, max_time=max_time, start=start)
             hypotheses, weights, intercept = [column.hypothesis for column in run.columns], run.weights, run.intercept
             u = run.u

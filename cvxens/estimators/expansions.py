@@ -189,16 +189,14 @@ class ExpansionClassifier(KernelMachine, Classifier):
         warn_of_gap(self, certificate, tol, *explain_shortfall(clock, is_exact=matrix.exact is not None))
         return self._make_attributes(sample, kernel, trained)
 
-    def _make_expansion(
-        self, sample: Sample, kernel: KernelFunction, support: Indices, coefficients: Array
-    ) -> Attributes:
-        """Return the fitted attributes of an expansion over the samples `support` of those that are kept."""
+    def _make_expansion(self, sample: Sample, kernel: KernelFunction, rows: Indices, coefficients: Array) -> Attributes:
+        """Return the fitted attributes of an expansion over some of the samples that are kept."""
         kept = np.flatnonzero(sample.shares > 0)
         _, first = np.unique(sample.places[kept], return_index=True)
         return {
             "kernel_": kernel,
-            "support_": kept[first][support],
-            "support_vectors_": sample.X[support].astype(np.float64, copy=False),
+            "support_": kept[first][rows],
+            "support_vectors_": sample.X[rows].astype(np.float64, copy=False),
             "dual_coef_": coefficients,
             "intercept_": np.zeros(()),
         }

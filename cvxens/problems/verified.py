@@ -265,15 +265,13 @@ def _eliminate(B: sparse.csc_array, room: Array) -> tuple[Indices, Indices]:
     return rows[order], kept[order]
 
 
-def _pivot_dense(
-    columns: list[dict[int, float]], names: list[int], tops: list[float], room: Array
-) -> list[tuple[int, int]]:
+def _pivot_dense(B: list[dict[int, float]], names: list[int], tops: list[float], room: Array) -> list[tuple[int, int]]:
     """Return independent rows and columns of what elimination has left of dense ones, in pairs."""
-    rows = np.array(sorted({i for column in columns for i in column}), dtype=np.intp)
+    rows = np.array(sorted({i for column in B for i in column}), dtype=np.intp)
     # rows of that matrix for each of its columns, of those with the most room
-    rows = rows[np.argsort(-room[rows], kind="stable")[: 1_000 * len(columns)]]
-    place, M = {int(i): at for at, i in enumerate(rows)}, np.zeros((len(rows), len(columns)))
-    for k, column in enumerate(columns):
+    rows = rows[np.argsort(-room[rows], kind="stable")[: 1_000 * len(B)]]
+    place, M = {int(i): at for at, i in enumerate(rows)}, np.zeros((len(rows), len(B)))
+    for k, column in enumerate(B):
         kept = [(place[i], value / tops[names[k]]) for i, value in column.items() if i in place]
         M[[at for at, _ in kept], k] = [value for _, value in kept]
     R, order = qr(M, mode="r", pivoting=True)

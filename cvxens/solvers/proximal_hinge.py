@@ -69,15 +69,13 @@ class SmoothedHinge(NamedTuple):
 
 
 @njit(cache=True, nogil=True)
-def _slope(
-    smoothed: SmoothedHinge, scores: Array, change: Array, norm: tuple[float, float], t: float
-) -> tuple[float, float]:
-    """Return slope and curvature of ``norm + sum_i psi_i(y_i (scores_i + t change_i))`` in t; 0 if all is rounding."""
-    y, C, p, tau = smoothed
+def _slope(hinge: SmoothedHinge, f: Array, change: Array, norm: tuple[float, float], t: float) -> tuple[float, float]:
+    """Return slope and curvature of ``norm + sum_i psi_i(y_i (f_i + t change_i))`` in t; 0 if all is rounding."""
+    y, C, p, tau = hinge
     value, rise, size = norm[0] + norm[1] * t, norm[1], 0.0
-    for i in range(len(scores)):
+    for i in range(len(f)):
         # psi_i' = -u_i with u_i = clip(p_i + tau_i (1 - z_i), 0, C_i); only between the bounds does u_i change
-        free = p[i] + tau[i] * (1.0 - y[i] * (scores[i] + t * change[i]))
+        free = p[i] + tau[i] * (1.0 - y[i] * (f[i] + t * change[i]))
         u = min(max(free, 0.0), C[i])
         value -= y[i] * u * change[i]
         size += u * abs(change[i])

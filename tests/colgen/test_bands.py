@@ -12,11 +12,12 @@ from hypothesis import strategies as st
 from matplotlib.collections import LineCollection
 from variants import list_stumps
 
-from cvxens import LPBoostClassifier
-from cvxens.colgen import Formulation, find_bands, formulations
+from cvxens import FeatureBudget, LPBoostClassifier, LPBoostRanker, LPBoostRegressor
+from cvxens.colgen import Formulation, column_generation, find_bands, formulations, near_optimal
 from cvxens.colgen.near_optimal import LevelSet
-from cvxens.colgen.oracles import QuantileStumps, Stumps
+from cvxens.colgen.oracles import AdditiveTerms, QuantileStumps, Stumps
 from cvxens.errors import InvalidInput
+from cvxens.limits import limit_time
 from cvxens.plotting import ShapeDisplay
 from cvxens.problems.losses import Hinge, Logistic
 from cvxens.problems.penalties import L1
@@ -106,13 +107,16 @@ def test_every_ensemble_within_the_level_is_in_its_bands(seed, sample, within):
         assert band.importance.least[0] - 1e-6 <= own.sum() <= band.importance.most[0] + 1e-6
 
 
-def test_certified_ends_hold_where_time_is_up():
+@pytest.mark.parametrize("make", [Stumps, partial(AdditiveTerms, pairs=False)])
+def test_certified_ends_hold_where_time_is_up(make, monkeypatch):
     X, y = noisy(30)
     formulation = formulations.soft_margin(C=0.7)
-    wide = find_bands(formulation, Stumps, X, y, within=0.05, points=3, max_time=1e-9)
+    # the run itself has the time that it takes
+    monkeypatch.setattr(near_optimal, "column_generation", limit_time(np.inf, final=True)(column_generation))
+    wide = find_bands(formulation, make, X, y, within=0.05, points=3, max_time=1e-9)
     for band in wide.bands:
         assert np.isfinite([band.shape.least, band.shape.most]).all()
-    narrow = find_bands(formulation, Stumps, X, y, within=0.05, features=[b.feature for b in wide.bands], points=3)
+    narrow = find_bands(formulation, make, X, y, within=0.05, features=[b.feature for b in wide.bands], points=3)
     assert narrow.complete
     for band, other in zip(wide.bands, narrow.bands, strict=True):
         assert (band.shape.most >= other.shape.highest - 1e-9).all()
@@ -181,12 +185,19 @@ def test_bands_are_drawn_and_reported():
     assert "does without" in described["bands"] or "None of these" in described["bands"]
 
 
-def test_several_classes_have_no_bands():
-    frame, classes, _ = fit_small()
-    classes = np.where(np.arange(40) < 10, "maybe", classes)
-    model = LPBoostClassifier(C=0.3).fit(frame, classes)
-    with pytest.raises(InvalidInput, match="several classes"):
-        model.bands(frame, classes)
+@pytest.mark.parametrize(
+    ("model", "make", "found"),
+    [
+        (LPBoostClassifier(C=0.3), lambda x: np.argsort(x) % 3, "several scores"),
+        (LPBoostRegressor("quantile", quantile=[0.2, 0.8]), lambda x: x, "several scores"),
+        (LPBoostRanker(), np.round, "grades, whose loss is that of pairs"),
+        (LPBoostClassifier(C=0.3, constraints=[FeatureBudget(1.0)]), lambda x: x > 0, "FeatureBudget .* no bands know"),
+    ],
+)
+def test_what_has_no_bands_is_refused(model, make, found):
+    X, _ = noisy(40)
+    with pytest.raises(InvalidInput, match=found):
+        model.fit(X, make(X[:, 0])).bands(X, make(X[:, 0]))
 
 
 def test_a_level_of_zero_has_bands_that_hold():

@@ -133,9 +133,8 @@ def test_a_number_that_changes_between_runs_is_read_again(kind):
         price.value = held["C"] = C
 
     set_price(1.0)
-    formulation = Formulation(
-        lambda z: (price if kind == "parameter" else held["C"]) * loss(z), L1(1.0), intercept=True
-    )
+    C_of = price if kind == "parameter" else None
+    formulation = Formulation(lambda z: (held["C"] if C_of is None else C_of) * loss(z), L1(1.0), intercept=True)
     for C in (1.0, 3.0, 0.3):
         set_price(C)
         run = column_generation(formulation, oracles.Stumps(X), y, tol=1e-6)

@@ -111,12 +111,9 @@ def test_a_killed_worker_costs_no_bit():
 def test_a_client_that_disconnects_is_one_error_with_the_best_state():
     X, y = two_classes(60, 2)
     with start(1) as cluster:
-        for model, number in ((DaskLPBoostClassifier(C=0.2, tol=1e-6), 40), (DaskInfiniteEnsembleSVC(C=0.2), 5)):
+        for model, n in ((DaskLPBoostClassifier(C=0.2, tol=1e-6), 40), (DaskInfiniteEnsembleSVC(C=0.2), 5)):
             client = Client(cluster)
-            with (
-                after_questions(number, client.close),
-                pytest.raises(WorkersLost, match="the workers were lost") as lost,
-            ):
+            with after_questions(n, client.close), pytest.raises(WorkersLost, match="the workers were lost") as lost:
                 fit(model.set_params(client=client), [20], X, y)
             best = lost.value.best
             if isinstance(model, DaskLPBoostClassifier):

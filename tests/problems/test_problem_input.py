@@ -309,10 +309,8 @@ def test_axes_of_length_one_do_not_matter(problem, shapes):
 @shaped
 def test_unknown_and_missing_arrays(problem, shapes):
     refused(lambda: certify(problem, margins=np.ones(4)), "margins", remedy=f"give some of {', '.join(shapes)}")
-    for nothing in ({}, {next(iter(shapes)): None}):
-        refused(
-            lambda nothing=nothing: certify(problem, **nothing), "arrays", remedy=f"give some of {', '.join(shapes)}"
-        )
+    for none in ({}, {next(iter(shapes)): None}):
+        refused(lambda none=none: certify(problem, **none), "arrays", remedy=f"give some of {', '.join(shapes)}")
     refused(problem.certify, "arrays")
     with pytest.raises(InvalidInput, match="lam"):
         problem.certify(lam=1.0)

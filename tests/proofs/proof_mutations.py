@@ -166,9 +166,7 @@ def mutate(document, path, rng):
             choices += checker.HYPOTHESES
             choices += ["1e400", "NaN", "inf", "0x1p-3", "9" * 5000, f"1/{'7' * 4200}"]
             choices += ["x0", "x1", "target", "age", "size", "town", "id", "sick", "0", "1", "2.5"]
-            choices += [
-                {"column": value, "codes": codes, "others": o} for codes in ({}, {"2.0": "3"}) for o in (None, "1")
-            ]
+            choices += [{"column": value, "codes": c, "others": o} for c in ({}, {"2.0": "3"}) for o in (None, "1")]
     elif isinstance(value, int):
         choices += [value + 1, value - 1, -value, str(value), float(value)]
     elif isinstance(value, list) and value:
@@ -221,9 +219,7 @@ def is_true(document, path):
     with open(path, newline="") as file:
         rows = list(csv.reader(file, delimiter=data["separator"]))
     names = rows[0]
-    X = np.column_stack(
-        [read_feature([row[names.index(column_of(f))] for row in rows[1:]], f) for f in data["features"]]
-    )
+    X = np.column_stack([read_feature([r[names.index(column_of(f))] for r in rows[1:]], f) for f in data["features"]])
     if not tells_all(document, names, X):
         return False
     positive = read_label(data["labels"][1])
@@ -271,13 +267,8 @@ def tells_all(document, names, X):
     used = [column_of(feature) for feature in data["features"]]
     unused = [name for name in names if name not in (data["target"], *used)]
     told = [f"these {len(X)} samples of {len(used)} features (below a line of names; target {data['target']!r}, "]
-    told += [
-        f"columns not used: {', '.join(map(repr, unused)) or 'none'}",
-        *(f"{name!r} as " for name in data["labels"]),
-    ]
-    told += [
-        f"{text!r} as {number}" for f in data["features"] if isinstance(f, dict) for text, number in f["codes"].items()
-    ]
+    told += [f"columns not used: {', '.join(map(repr, unused)) or 'none'}", *(f"{n!r} as " for n in data["labels"])]
+    told += [f"{text!r} as {n}" for f in data["features"] if isinstance(f, dict) for text, n in f["codes"].items()]
     if document["model"] is not None:
         told += [f"of weight {form['weight']}, "] if form["penalty"] != "simplex" else []
         unit, *prices = map(int, form["prices"])

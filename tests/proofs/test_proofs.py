@@ -23,9 +23,10 @@ from proof_mutations import (
     seal_data,
     small_sample,
 )
+from scipy.sparse import csr_array
 from variants import list_stumps
 
-from cvxens import LPBoostClassifier
+from cvxens import FeatureBudget, LPBoostClassifier
 from cvxens.colgen import Formulation, column_generation, oracles
 from cvxens.errors import InvalidInput
 from cvxens.hypotheses import TabulatedColumn
@@ -126,6 +127,7 @@ def test_weights_as_they_are_have_their_exact_distance():
     assert own.objective >= best.objective
     assert own.relative_gap <= 1.1e-2
     assert own.bound <= best.objective
+    assert model.prove(csr_array(X), y).objective == best.objective
 
 
 def test_pools_are_proven_with_their_values_and_signs():
@@ -158,6 +160,8 @@ def test_what_cannot_be_proven_exactly_is_named():
     run = column_generation(formulations.soft_margin(C=0.3), oracles.Perceptrons(X, random_state=0), y, max_rounds=2)
     with pytest.raises(InvalidInput, match="no exact proof"):
         run.certificate.exact()
+    with pytest.raises(InvalidInput, match="FeatureBudget whose bounds no exact proof knows"):
+        LPBoostClassifier(C=0.3, constraints=[FeatureBudget(1.0)]).fit(X, y).prove(X, y)
 
 
 @pytest.mark.parametrize("value", [0.05, 1 / 3, 1 / 569, 1e-300, 12345.678, 2.0**-1074, 5e20])
