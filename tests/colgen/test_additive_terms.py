@@ -9,13 +9,28 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import rankdata
 
-from cvxens.colgen import column_generation, formulations
-from cvxens.colgen.oracles import AdditiveTerms, DepthTwoTrees, PairRules
+from cvxens.colgen import Formulation, column_generation, formulations
+from cvxens.colgen.oracles import AdditiveTerms, DepthTwoTrees, PairRules, Rows
 from cvxens.colgen.oracles.unions import list_ramps
-from cvxens.hypotheses import Ramp
+from cvxens.hypotheses import Ramp, Scaled
+from cvxens.problems.losses import Logistic
+from cvxens.problems.penalties import L1
 from cvxens.trees import Feature
 
 X = np.random.default_rng(0).normal(size=(24, 3)).round(1)
+
+
+def test_what_a_set_has_is_not_asked_for_again():
+    X, s = np.random.default_rng(0).normal(size=(2, 60, 3))
+    y, rows = np.sign(X[:, 0] * X[:, 1] + s[:, 0]), Rows(AdditiveTerms(X), np.eye(60))
+    first = column_generation(Formulation(Logistic(0.5), L1(), intercept=True), rows, y)
+    hypotheses = [column.hypothesis for column in first.columns]
+    assert sum(isinstance(h, Scaled) for h in hypotheses) > 5
+    asked, price = [], rows.price
+    rows.price = lambda s, **given: asked.append(tuple(s)) or price(s, **given)
+    again = column_generation(Formulation(Logistic(1.0), L1(), intercept=True), rows, y, start=hypotheses)
+    assert again.certificate.holds(1e-4)
+    assert len(set(asked)) == len(asked)
 
 
 def every_column(X, pair_cost):
@@ -25,10 +40,8 @@ def every_column(X, pair_cost):
     ones, columns = np.ones(len(X)), list(steps.values())
     for x, own in zip(X.T, places, strict=True):
         if len(own) > 1:
-            columns += [
-                (x - x.mean()) / x.std(),
-                *(np.maximum(side * (x - t), 0) / x.std() for t in own for side in (1, -1)),
-            ]
+            ramps = [np.maximum(side * (x - t), 0) for t in own for side in (1, -1)]
+            columns += [part / x.std() for part in (x - x.mean(), *ramps)]
     halves = [ones, *steps.values()]
     for root, up, down, sign in product(steps.values(), halves, halves, (1, -1)):
         columns.append(np.where(root > 0, up, sign * down) / pair_cost)

@@ -149,11 +149,8 @@ def list_tests(X, oracle):
 def list_cells(tests):
     """A value of each cell between the thresholds of the tests of one feature, and a missing one if there are any."""
     cuts = sorted({test.threshold for test in tests} - {-inf})
-    return [
-        *(cuts[:1] and [np.nextafter(cuts[0], -inf)]),
-        *(cuts or [0.0]),
-        *([np.nan] if any(t.way for t in tests) else []),
-    ]
+    low, gaps = cuts[:1] and [np.nextafter(cuts[0], -inf)], [np.nan] if any(t.way for t in tests) else []
+    return [*low, *(cuts or [0.0]), *gaps]
 
 
 def narrow(tests, cells, root, above):
@@ -316,6 +313,22 @@ def check_pricing(case, number):
     return wrong
 
 
+def check_set(case, number):
+    """Return what is wrong with what an oracle says that its set has: all that is listed, nothing with other values."""
+    if case.kind != "trees":
+        return []
+    random, of_both = np.random.default_rng(number), [*case.hypotheses, *map(negate, case.hypotheses)]
+    wrong = [f"no {h} in the set" for h in of_both if not case.oracle.has(h)]
+    splits = [h for h in of_both if isinstance(h, Stump | LevelStump)] + [Stump(0, 0.123, 1), Constant(1)]
+    values = {tuple(h(case.X)) for h in of_both}
+    for _ in range(100):
+        root, *halves = (splits[k] for k in random.integers(len(splits), size=3))
+        tree = Branch(root, *halves) if random.random() < 0.9 else halves[0]
+        if case.oracle.has(tree) and tuple(tree(case.X)) not in values:
+            wrong.append(f"{tree} in the set")
+    return wrong
+
+
 def check_norms(case, number):
     """Return what is wrong with the answers where a norm over the outputs ranks the edges."""
     random, n = np.random.default_rng(number), len(case.X)
@@ -398,7 +411,7 @@ def check(number):
     case = draw(number)
     if case is None:
         return "", []
-    wrong = check_pricing(case, number) + check_norms(case, number) + check_costs(case, number)
+    wrong = [each for of in (check_pricing, check_set, check_norms, check_costs) for each in of(case, number)]
     if number % 10 == 0:
         wrong += check_optimum(case, number)
     return "; ".join(wrong) + (f" [{case.text}]" if wrong else ""), [case.kind]

@@ -102,6 +102,20 @@ class DepthTwoTrees(BinnedOracle):
             count += int((2 * upper * lower - 1).sum())
         return count
 
+    def has(self, hypothesis: Hypothesis) -> bool:
+        """Return True of a tree that is of the set as it is written."""
+        if (found := self.readings.find_tree(hypothesis, 2)) is None:
+            return False
+        (root, place, *halves, product), of = found[0], self.readings
+        if root < 0:
+            return self.constant
+        for above, (g, at) in ((True, halves[:2]), (False, halves[2:])):
+            low, high = find_bins(g, (root, place, above), of.twins, of.counts)
+            # elsewhere it splits nothing
+            if g >= 0 and not (self.together[root, g] and low < at <= high):
+                return False
+        return product < 0 or max(halves[0], halves[2]) >= 0
+
     def price(self, s: ArrayLike, exclude: Collection[Hypothesis] = (), row_norm: float = inf) -> Priced:
         """Return the best trees of each root's reading and the constant, as `Oracle.price` says.
 

@@ -87,11 +87,8 @@ class SklearnLearner(LearnerOracle):
         if isinstance(estimator, type) or not hasattr(estimator, "fit") or not is_classifier(estimator):
             raise InvalidInput("estimator", f"found {estimator!r}", "give an instance of a scikit-learn classifier")
         if not has_fit_parameter(estimator, "sample_weight"):
-            raise InvalidInput(
-                "estimator",
-                f"found {type(estimator).__name__}, whose fit takes no sample_weight",
-                "give a classifier that can be fitted to weighted samples",
-            )
+            found = f"found {type(estimator).__name__}, whose fit takes no sample_weight"
+            raise InvalidInput("estimator", found, "give a classifier that can be fitted to weighted samples")
         self.estimator = estimator
         self.sample = X
         if np.ndim(X) == 0 and not hasattr(X, "shape"):

@@ -519,11 +519,8 @@ def _bound_lists(
     most = 1
     for k in range(len(lists)):
         most = max(most, _count_cells(lists[k], axes))
-    cells, tables, edges = (
-        np.empty(n_samples, np.uint64),
-        np.empty(n_outputs * most, np.int64),
-        np.empty(n_outputs, np.int64),
-    )
+    cells, tables = np.empty(n_samples, np.uint64), np.empty(n_outputs * most, np.int64)
+    edges = np.empty(n_outputs, np.int64)
     for k in range(len(lists)):
         size = _count_cells(lists[k], axes)
         table = tables[: n_outputs * size].reshape(n_outputs, size)

@@ -219,6 +219,11 @@ class Costed(OracleOver):
         own = hypothesis.hypothesis if isinstance(hypothesis, Scaled) else hypothesis
         return any(has_negation(self.oracle, h) for h in (own, hypothesis))
 
+    def has(self, hypothesis: Hypothesis) -> bool:
+        """Return True if the set surely has the values of a hypothesis on the sample."""
+        own = hypothesis.hypothesis if isinstance(hypothesis, Scaled) else hypothesis
+        return surely_has(self.oracle, own) and self.scale(own) == hypothesis
+
     def scale(self, hypothesis: Hypothesis) -> Hypothesis:
         """Return a hypothesis divided by its cost."""
         factor = self._find_factor(hypothesis)
@@ -335,6 +340,10 @@ class Rows(OracleOver):
         # |D|' and how many terms, and one product more, every entry of D's is made of
         self._sizes = abs(self.D).T.tocsr()
         self._terms = np.diff(self._sizes.indptr) + 1
+
+    def has(self, hypothesis: Hypothesis) -> bool:
+        """Return True if the set surely has the values of a hypothesis."""
+        return surely_has(self.oracle, hypothesis)
 
     def price(self, s: ArrayLike, exclude: Collection[Hypothesis] = (), **row_norm: float) -> Priced:
         """Return the best hypotheses on the rows, as `Oracle.price` says; the bounds are as exact as the oracle's."""
