@@ -295,11 +295,8 @@ def _solve_fast(problem: Problem, sample: Sample) -> tuple[Side, Certificate, st
     except NotSeparable as proof:
         # the Farkas vector's largest edge, at most 0 up to rounding, is the residual of infeasibility
         residuals, note = {"Farkas vector": max(0.0, proof.max_edge)}, "no feasible point, by the Farkas vector"
-        solver, objective, certificate = (
-            "HiGHS columns",
-            inf,
-            Certificate(inf, inf, 0.0, 0.0, residuals, {}, True, note),
-        )
+        solver, objective = "HiGHS columns", inf
+        certificate = Certificate(inf, inf, 0.0, 0.0, residuals, {}, True, note)
     except SolverFailed as failure:
         solver, objective, failed = "failed", np.nan, _list(failure.attempts)
         certificate = Certificate(np.nan, np.nan, inf, inf, {"none": inf}, {}, False)

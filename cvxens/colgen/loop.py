@@ -366,11 +366,9 @@ class _Columns:
         hashes = [hash_values(column.packed) for column in self.entered]
         inside = {of_values for of_values, _ in hashes}
         opposite = _measure_edges(-self._find_edges(solution), solution)
+        both = zip(self.entered, hashes, strict=True)
         outside = np.array(
-            [
-                negated not in inside and has_negation(self.oracle, column.hypothesis)
-                for column, (_, negated) in zip(self.entered, hashes, strict=True)
-            ]
+            [h not in inside and has_negation(self.oracle, column.hypothesis) for column, (_, h) in both]
         )
         is_open = outside & (opposite > max(solution.threshold, 0.0))
         hidden = float(opposite[outside & ~is_open].max(initial=-inf))

@@ -806,11 +806,8 @@ class _BandSearch:
 
     def _find_features(self, hypothesis: Hypothesis, values: Array) -> list[int]:
         """Return the feature that a hypothesis depends on, or none; raise where there are several."""
-        found = [
-            d
-            for d in range(self.X.shape[1])
-            if not np.array_equal(evaluate(hypothesis, self._without(d)), values, equal_nan=True)
-        ]
+        without = (evaluate(hypothesis, self._without(d)) for d in range(self.X.shape[1]))
+        found = [d for d, own in enumerate(without) if not np.array_equal(own, values, equal_nan=True)]
         if len(found) > 1:
             raise _refuse_several(hypothesis)
         return found

@@ -154,11 +154,8 @@ def _entries() -> dict[str, Entry]:
 def _unknown(name: str, known: Collection[str]) -> InvalidInput:
     """Return the error about a name that no data set has, with names close to it."""
     if _directory() is None:
-        return InvalidInput(
-            "name",
-            f"found {name!r}, but no data directory; without one there is only breast_cancer",
-            f"set {VARIABLE} to a directory with a {MANIFEST}, or use load_file(path)",
-        )
+        found = f"found {name!r}, but no data directory; without one there is only breast_cancer"
+        return InvalidInput("name", found, f"set {VARIABLE} to a directory with a {MANIFEST}, or use load_file(path)")
     close = ", ".join(get_close_matches(name, known, n=5, cutoff=0.5))
     return InvalidInput(
         "name",

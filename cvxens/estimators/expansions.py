@@ -360,13 +360,8 @@ class SquaredSlacks(ExpansionClassifier):
             return low
         # ridge c'K c + sum_i prices_i max(0, 1 - y_i f_i)^2, divided so that no number in it is large
         largest = float(ridge.max())
-        steps = minimise_expansion(
-            ConditionedMatrix.from_factor(exact, K),
-            y,
-            SquaredHinge(2 * largest / ridge),
-            2 * largest,
-            low.spread(len(y)),
-        )
+        problem = ConditionedMatrix.from_factor(exact, K), y, SquaredHinge(2 * largest / ridge), 2 * largest
+        steps = minimise_expansion(*problem, low.spread(len(y)))
         return take_best(low, (certify_rho_svm(exact, y, ridge, c) for c in steps), tol)
 
 

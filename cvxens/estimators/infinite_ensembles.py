@@ -215,11 +215,8 @@ def make_trainer(kernel: TrainingKernel, X: Array, solver: Any, room: float) -> 
         solver = "additive" if kernel.scale is not None and len(X) > SMALL else "blockwise"
     if solver == "additive":
         if kernel.scale is None:
-            raise InvalidInput(
-                "solver",
-                f"found 'additive' for the kernel {kernel.kernel!r}",
-                "give 'auto', or a sum of stump, histogram-intersection and decision-stump kernels",
-            )
+            remedy = "give 'auto', or a sum of stump, histogram-intersection and decision-stump kernels"
+            raise InvalidInput("solver", f"found 'additive' for the kernel {kernel.kernel!r}", remedy)
         return AdditiveTrainer(kernel, X, solver, AdditiveKernel.of(X, kernel.scale))
     samples, needed = np.asarray(X, np.float64), 8 * len(X) ** 2
     if solver == "reference" and not kernel.is_precomputed:

@@ -211,11 +211,8 @@ class Kernel(FieldsOnly, ABC):
 def check_ranges_known(kernel: Kernel, X: Data, Z: Data) -> None:
     """Raise if a kernel that reads its ranges off the sample is to be evaluated between two."""
     if X is not Z and not kernel.is_data_independent:
-        raise InvalidInput(
-            "kernel",
-            f"found {kernel!r} between two samples, while it takes its ranges from one",
-            "give the ranges, or take kernel.with_ranges_of(X) with X the training sample",
-        )
+        found = f"found {kernel!r} between two samples, while it takes its ranges from one"
+        raise InvalidInput("kernel", found, "give them, or take kernel.with_ranges_of(X) with X the training sample")
 
 
 def check_inside(box: Array, X: Array) -> None:

@@ -225,12 +225,8 @@ class Cones:
             kept[lowered] = False
             for left in (lowered + 1, lowered + 2):
                 # nonnegative rows, behind those that there are
-                kept[left], wanted[left], blocks[left], order[left] = (
-                    constants[left] <= 0,
-                    1.0,
-                    -1 - left,
-                    2 * first - 1,
-                )
+                kept[left], wanted[left], blocks[left] = constants[left] <= 0, 1.0, -1 - left
+                order[left] = 2 * first - 1
         chosen = np.flatnonzero(kept)
         chosen = chosen[np.argsort(order[chosen], kind="stable")]
         of_order, n_exponential = self._heads(2) + first, int(kept[falling].sum())

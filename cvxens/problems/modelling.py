@@ -152,11 +152,8 @@ def _attempt(model: Model, name: str, options: Mapping[str, object]) -> Attempt:
 def tell_of_fallback(attempts: Sequence[Attempt]) -> None:
     """Warn the caller's caller where solvers failed before the last one."""
     if failed := [f"{a.solver} ({a.status})" for a in attempts[:-1]]:
-        warnings.warn(
-            f"{', '.join(failed)} failed; the solution is from {attempts[-1].solver}",
-            SolverFallbackWarning,
-            stacklevel=3,
-        )
+        told = f"{', '.join(failed)} failed; the solution is from {attempts[-1].solver}"
+        warnings.warn(told, SolverFallbackWarning, stacklevel=3)
 
 
 @cache

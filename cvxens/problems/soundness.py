@@ -178,12 +178,8 @@ the dual value is the minimum of value(z) + u'z over all z; correct `dual_terms`
         if not isinstance(loss, ConicLoss):
             z = scale * random.normal(size=(2, n_samples, *outputs))
             # factors on multipliers: outside of a domain, at its border, and inside
-            shares = np.stack(
-                [
-                    random.uniform(0.2, 0.9, z.shape[1:]),
-                    random.choice((-0.5, 0.0, 1e-3, 0.5, 0.97, 1.0, 1.5), z.shape[1:]),
-                ]
-            )
+            inside = random.uniform(0.2, 0.9, z.shape[1:])
+            shares = np.stack([inside, random.choice((-0.5, 0.0, 1e-3, 0.5, 0.97, 1.0, 1.5), z.shape[1:])])
             with np.errstate(over="ignore"):
                 _check_loss(of_loss, watched_loss, z, shares, signs if formulation.intercept else None, solved)
         w, edges = scale * random.normal(size=(2, FEW, *outputs))

@@ -392,11 +392,8 @@ class KernelSVM(MachineOverRows, SVMDual):
         # f itself may be all rounding, as where w = 0 is optimal, so the scale is that of the terms that f sums up
         rounding = sum_error(len(v), self.rows.largest) * float(np.abs(v).sum()) ** 2
         if half_norm < -rounding and half_norm < -1e-9 * float(np.abs(v) @ self.rows.absolute_product(np.abs(v))):
-            raise InvalidInput(
-                "kernel",
-                f"found v'K v = {2 * half_norm:.3g} for coefficients that sum to 0",
-                "give a kernel that is PSD, at least on such coefficients",
-            )
+            found = f"found v'K v = {2 * half_norm:.3g} for coefficients that sum to 0"
+            raise InvalidInput("kernel", found, "give a kernel that is PSD, at least on such coefficients")
         return SVMSolution.from_scores(self, u, f)
 
 

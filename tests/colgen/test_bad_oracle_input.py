@@ -212,9 +212,8 @@ def test_weights_whose_sum_overflows_and_weights_of_no_output_are_refused():
 
 
 def run(**given):
-    return column_generation(
-        **{"formulation": formulations.soft_margin(1.0), "oracle": oracles.Stumps(X), "y": Y, **given}
-    )
+    usual = {"formulation": formulations.soft_margin(1.0), "oracle": oracles.Stumps(X), "y": Y}
+    return column_generation(**{**usual, **given})
 
 
 SIZES, STUMP = (0, -1, 2.5, True, None), DecisionTreeClassifier(max_depth=1)

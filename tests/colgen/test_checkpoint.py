@@ -254,11 +254,10 @@ def test_an_interrupt_is_written_down_and_one_before_the_first_round_returns_the
 
 def test_classes_that_are_not_separable_stay_so(tmp_path):
     kept, labels = Checkpoint(tmp_path / "run"), np.append(y, -y[0])
+    stumps = oracles.Stumps(np.vstack([X, X[:1]]))
     for _ in range(2):
         with pytest.raises(NotSeparable) as raised:
-            column_generation(
-                formulations.hard_margin(), oracles.Stumps(np.vstack([X, X[:1]])), labels, checkpoint=kept
-            )
+            column_generation(formulations.hard_margin(), stumps, labels, checkpoint=kept)
         assert raised.value.max_edge == pytest.approx(0.0, abs=1e-9)
 
 

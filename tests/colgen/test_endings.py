@@ -141,9 +141,8 @@ class Bounded(HighsMaster):
 @pytest.mark.parametrize("name", ["perceptrons", "trees"])
 def test_a_run_that_stalled_is_returned_from_its_file_and_goes_on_under_other_limits(tmp_path, name):
     formulation, kept = formulations.soft_margin(0.3), Checkpoint(tmp_path / "run")
-    first, again = (
-        column_generation(formulation, seeded(name), y, tol=0.05, patience=3, checkpoint=kept) for _ in range(2)
-    )
+    limits = {"tol": 0.05, "patience": 3, "checkpoint": kept}
+    first, again = (column_generation(formulation, seeded(name), y, **limits) for _ in range(2))
     assert first.ending is again.ending
     assert [row.objective for row in first.history] == [row.objective for row in again.history]
     assert again.certificate.primal == pytest.approx(first.certificate.primal, rel=1e-12)

@@ -103,9 +103,8 @@ PIECEWISE_LINEAR = {"absolute", "pinball", "insensitive", "cvar", "hinge"}
 def find_master(name, penalty, intercept):
     """The fastest master of a loss with a penalty."""
     if penalty == "l2":
-        return {"squared": LeastSquaresMaster if intercept else NewtonMaster, "cvar": CvxpyMaster}.get(
-            name, NewtonMaster
-        )
+        of_losses = {"squared": LeastSquaresMaster if intercept else NewtonMaster, "cvar": CvxpyMaster}
+        return of_losses.get(name, NewtonMaster)
     if name in PIECEWISE_LINEAR:
         return HighsMaster if penalty == "l1" else CvxpyMaster
     return NewtonMaster

@@ -64,21 +64,14 @@ def test_no_proof_is_on_the_wrong_side_of_the_optimum_in_any_units(name, seed, e
 def test_optima_are_proven_whatever_the_unit(name, unit):
     X, A, y = sample(1)
     own, loss = cp.Variable(), LOSSES[name]
-    linear = unit * A[:, 0]
-    found = column_generation(
-        Formulation(lambda z: loss(z + cp.multiply(y, linear * own)), L1(0.5), intercept=True),
-        oracles.Stumps(X),
-        y,
-        tol=1e-6,
-    )
-    assert found.certificate.holds(1e-5)
-    again = column_generation(
-        Formulation(lambda z: loss(z + cp.multiply(y, A[:, 0] * own)), L1(0.5), intercept=True),
-        oracles.Stumps(X),
-        y,
-        tol=1e-6,
-    )
-    assert found.certificate.primal == pytest.approx(again.certificate.primal, rel=2e-6)
+
+    def certify(linear):
+        formulation = Formulation(lambda z: loss(z + cp.multiply(y, linear * own)), L1(0.5), intercept=True)
+        return column_generation(formulation, oracles.Stumps(X), y, tol=1e-6).certificate
+
+    found = certify(unit * A[:, 0])
+    assert found.holds(1e-5)
+    assert found.primal == pytest.approx(certify(A[:, 0]).primal, rel=2e-6)
 
 
 def test_thresholds_and_dummies_beside_an_intercept_are_proven():
@@ -115,9 +108,8 @@ def test_forms_in_balanced_units_are_the_same_form():
 
 def test_inequalities_that_a_variable_of_no_cost_satisfies_are_left_out():
     own = cp.Variable(4)
-    conic = ConicFunction.from_term(
-        lambda z: Term(cp.sum(cp.pos(1 - z)) + 0 * cp.norm1(own - z), (own[0] >= z[1],)), (4,)
-    )
+    hinge = lambda z: cp.sum(cp.pos(1 - z))  # noqa: E731
+    conic = ConicFunction.from_term(lambda z: Term(hinge(z) + 0 * cp.norm1(own - z), (own[0] >= z[1],)), (4,))
     # t >= 1 - z and t >= 0 alone
     assert conic.form.cones.nonnegative == len(conic.form.b) == 8
     assert conic.prove_at(np.array([0.0, 2.0, 1.0, -1.0])).strict

@@ -277,9 +277,8 @@ def solved(known):
     ways = [lambda: solve_at_once(problem)] if type(problem) in SOLVERS else []
     if known.columns is not None:
         ways += [lambda: generate(known, fastest_master)]
-        ways += (
-            [lambda: generate(known, InteriorPointMaster)] if isinstance(problem, problems.SoftMarginBoosting) else []
-        )
+        if isinstance(problem, problems.SoftMarginBoosting):
+            ways.append(lambda: generate(known, InteriorPointMaster))
     for way in ways:
         try:
             objective, certificate = way()

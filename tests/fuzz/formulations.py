@@ -240,9 +240,8 @@ def _draw_outputs(random, k, hypotheses, intercept, nonnegative):
 
 def find_truth(drawn):
     """Solve over all columns at once; returns the optimum and its size, nan where two solvers do not agree on it."""
-    problem, loss, penalty = enumerate_all(
-        drawn.formulation, drawn.H, drawn.y, drawn.loss.express, drawn.penalty.express
-    )
+    terms = drawn.loss.express, drawn.penalty.express
+    problem, loss, penalty = enumerate_all(drawn.formulation, drawn.H, drawn.y, *terms)
     found = []
     for solver, options in TIGHT.items():
         try:

@@ -413,10 +413,8 @@ def check(number):
     if plant in ("near", "far") and np.isfinite(optimum):
         for variable in drawn.variables:
             value = variable.value.toarray() if sparse.issparse(variable.value) else np.asarray(variable.value)
-            noise = (
-                random.normal(size=variable.shape) * (1e-5 if plant == "near" else 1e2) * (np.abs(value).max() or 1.0)
-            )
-            variable.project_and_assign(value + noise)
+            size = (1e-5 if plant == "near" else 1e2) * (np.abs(value).max() or 1.0)
+            variable.project_and_assign(value + random.normal(size=variable.shape) * size)
     start = time.process_time()
     try:
         certificate = certify_problem(problem)

@@ -27,12 +27,8 @@ def drawn(seed, n_classes=K):
 
 def by_definition(loss, F):
     prices = np.broadcast_to(loss.C, N)
-    return sum(
-        prices[i] * np.exp(F[i, k] - F[i, y])
-        for i, y in enumerate(loss.labels)
-        for k in range(loss.n_classes)
-        if k != y
-    )
+    pairs = ((i, y, k) for i, y in enumerate(loss.labels) for k in range(loss.n_classes) if k != y)
+    return sum(prices[i] * np.exp(F[i, k] - F[i, y]) for i, y, k in pairs)
 
 
 @given(SEEDS)

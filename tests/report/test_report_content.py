@@ -235,17 +235,15 @@ def test_good_and_bad_are_told_of_samples_that_the_fit_has_not_seen(frame):
     assert quality["roc"]["area"] == pytest.approx((1 + pairs.mean()) / 2, abs=1e-5)
     of_tenths = quality["calibration"]
     assert np.dot(of_tenths["counts"], of_tenths["y"]) == pytest.approx(low.sum(), rel=1e-4)
-    assert np.dot(of_tenths["counts"], of_tenths["x"]) == pytest.approx(
-        fitted.predict_proba(X[30:])[:, 1].sum(), rel=1e-4
-    )
+    expected = fitted.predict_proba(X[30:])[:, 1].sum()
+    assert np.dot(of_tenths["counts"], of_tenths["x"]) == pytest.approx(expected, rel=1e-4)
     for sample in content["explained"]["samples"]:
         p = fitted.predict_proba(X.iloc[[int(sample["name"])]]).max()
         assert sample["probability"] == pytest.approx(p, rel=1e-4)
     alone = Page(Report(fitted, X, y, title="Who is at risk?").to_html()).content
     assert alone["title"] == "Who is at risk?"
-    assert dict(alone["overview"])["Score on these samples"].endswith(
-        "a training score, if the model was fitted to them"
-    )
+    told = dict(alone["overview"])["Score on these samples"]
+    assert told.endswith("a training score, if the model was fitted to them")
     assert "does worse on others" in alone["quality"]["on"]
     regressor = LPBoostRegressor().fit(X, t)
     errors = np.abs(regressor.predict(X) - t)

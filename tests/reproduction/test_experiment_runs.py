@@ -373,15 +373,9 @@ def test_experiments_are_found_by_their_names(each):
 
 def test_names_are_their_own():
     assert len({each.name for each in EXPERIMENTS}) == len(EXPERIMENTS)
-    places = {
-        (*each.place, row, column): each.protocol_of(row, column)
-        for each in EXPERIMENTS
-        for row in each.rows
-        for column in each.columns
-    }
-    files = {
-        Store(Path()).path(each, row, column, 0) for each in EXPERIMENTS for row in each.rows for column in each.columns
-    }
+    cells = [(each, row, column) for each in EXPERIMENTS for row in each.rows for column in each.columns]
+    places = {(*each.place, row, column): each.protocol_of(row, column) for each, row, column in cells}
+    files = {Store(Path()).path(each, row, column, 0) for each, row, column in cells}
     assert len(files) == len(places)
     # tables that share a cell measure the same
     for each in EXPERIMENTS:

@@ -79,9 +79,8 @@ def test_single_precision_is_the_beginning_only(kernel, tol, small_blocks, monke
         with limit_threads(n_threads):
             found.append(solve_blockwise(KernelSVM.of(KernelRows.of(kernel, X), Y, 0.5), tol))
     np.testing.assert_array_equal(found[0].u, found[1].u)
-    assert all(
-        level.bound <= optimum * (1 - 1e-9) and optimum * (1 + 1e-9) <= level.objective for level in found[0].history
-    )
+    low, high = optimum * (1 - 1e-9), optimum * (1 + 1e-9)
+    assert all(level.bound <= low and high <= level.objective for level in found[0].history)
     exact = SVMDual(kernel(X), Y, 0.5).certify(u=found[0].u, b=found[0].b)
     assert exact.relative_gap <= found[0].certificate.relative_gap + 1e-12
     assert found[0].certificate.holds(tol)
