@@ -371,7 +371,7 @@ def fit_whole(name):
 
 @pytest.mark.thinned(1)
 @pytest.mark.parametrize(("seconds", "ended"), [(0.0, "interrupted"), (1e4, "max_time reached")])
-@pytest.mark.product(share=[0.1, 0.9], name=CUT)
+@pytest.mark.product(share=[0.11, 0.9], name=CUT)
 def test_a_search_that_is_cut_keeps_the_best_ensemble_so_far(seconds, ended, share, name, clock):
     whole, rounds = fit_whole(name)
     Slow.rounds, Slow.last, Slow.seconds, Slow.clock = 0, max(4, int(share * rounds)), seconds, clock
