@@ -104,9 +104,12 @@ class MainEffect:
         cuts = np.unique(np.concatenate([part.cuts for part, _ in parts]))
         values, slopes = np.zeros((2, len(cuts) + 2, len(parts[0][1])))
         points = make_points(cuts)
+        # the first cell is told of by its end, which is not in it
+        ends = np.append(cuts[0], points[1:])
         for part, weights in parts:
-            values += part.at(points) * weights
-            slopes += part.slopes[find_cells(points, part.cuts)] * weights
+            cells = find_cells(points, part.cuts)
+            values += part._extend(cells, ends) * weights
+            slopes += part.slopes[cells] * weights
         return cls(parts[0][0].feature, cuts, values, slopes)
 
     @property
@@ -127,7 +130,10 @@ class MainEffect:
     def at(self, x: ArrayLike) -> Array:
         """Evaluate at values of the feature (n,); returns (n, n_outputs)."""
         x = np.asarray(x, np.float64)
-        cells = find_cells(x, self.cuts)
+        return self._extend(find_cells(x, self.cuts), x)
+
+    def _extend(self, cells: Indices, x: Array) -> Array:
+        """Evaluate the pieces of some cells at values that need not be in them."""
         found: Array = self.values[cells]
         if self.steps:
             return found

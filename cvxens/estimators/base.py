@@ -478,13 +478,9 @@ class Learner(CallbackSupport, BaseEstimator, ABC):  # type: ignore[misc, valid-
             elif len(values) != len(parts):
                 found = f"found {len(values)} for {len(parts)} sub-problems"
                 raise InvalidInput(name, found, "give one for each, in a list")
-        problems = self._problems(sample)
-        return self._show(
-            [
-                function(part, problem, **{name: values[k] for name, values in given.items()})
-                for k, (part, problem) in enumerate(zip(parts, problems, strict=True))
-            ]
-        )
+        each = enumerate(zip(parts, self._problems(sample), strict=True))
+        told = ((part, problem, {name: values[k] for name, values in given.items()}) for k, (part, problem) in each)
+        return self._show([function(part, problem, **of_part) for part, problem, of_part in told])
 
     def _read_again(self, X: Data, y: ArrayLike, **given: Any) -> Any:
         """Read a sample to hold the fitted estimator against."""

@@ -410,11 +410,8 @@ def _certify_svc(model: Any, X: Array, y: ArrayLike, sample_weight: Given) -> Ce
     scored = not (given and len(kept) < len(weights))
     off = float(np.abs(model.decision_function(X) - (f + b)).max()) if scored else 0.0
     if not off <= ROUNDING * size:
-        raise InvalidInput(
-            "model",
-            f"found scores that differ by {off:.3g} from those of its support vectors and its kernel",
-            "give an SVC as its fit left it, whose decision_function is scikit-learn's",
-        )
+        found = f"found scores that differ by {off:.3g} from those of its support vectors and its kernel"
+        raise InvalidInput("model", found, "give an SVC as its fit left it, whose decision_function is scikit-learn's")
     _check_prices(model, np.abs(v), signs, f, prices, rounding=_bound_rounding(model, X) * size)
     certificate = certify(SVMDual(K, signs, prices), u=np.abs(v), b=b)
     weighted = "the given weights" if sample_weight is not None else "samples that weigh the same"

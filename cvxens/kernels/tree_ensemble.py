@@ -394,11 +394,8 @@ def trees_of(forest: object) -> FittedTrees:
         return forest
     if isinstance(forest, Sequence) and forest and all(isinstance(tree, Tree) for tree in forest):
         return OwnTrees(tuple(forest))
-    raise InvalidInput(
-        "forest",
-        f"found {type(forest).__name__}, without fitted trees to apply",
-        "give a fitted tree, forest or gradient boosting of scikit-learn, or a list of trees of cvxens.trees",
-    )
+    remedy = "give a fitted tree, forest or gradient boosting of scikit-learn, or a list of trees of cvxens.trees"
+    raise InvalidInput("forest", f"found {type(forest).__name__}, without fitted trees to apply", remedy)
 
 
 @dataclass(frozen=True, eq=False)

@@ -92,6 +92,15 @@ def test_effects_add_up_to_the_scores_of_samples_old_and_new(fitted, with_sample
         assert contributions.sum(axis=1) + intercept == pytest.approx(expected, abs=1e-9)
 
 
+def test_effects_of_a_feature_far_from_0_have_all_digits():
+    ramps = [
+        hypotheses.Ramp(0, 1e8 + cut, side, 1e3 + cut) for cut, side in ((0.0, -1), (0.25, 1), (-0.25, 0), (0.0, -1))
+    ]
+    X = 1e8 + np.arange(-64.0, 64.0)[:, None] / 128
+    effects = Effects.from_terms([(h, np.ones(1)) for h in ramps], np.zeros(1), ["x[0]"])
+    assert effects(X).ravel() == pytest.approx(sum(h(X) for h in ramps), rel=1e-12, abs=1e-12)
+
+
 def test_effects_print_in_a_line(fitted):
     model, X, _ = fitted
     effects = model.effects(X)

@@ -284,12 +284,8 @@ def test_arrays_of_the_wrong_shape(problem, shapes):
     for name, shape in shapes.items():
         longer = tuple(length + 1 for length in shape or (1,))
         for wrong in (np.ones(7), np.ones((3, 5)), np.ones((*shape, 2)), np.ones(longer)):
-            refused(
-                lambda wrong=wrong, name=name: certify(problem, **{name: wrong}),
-                name,
-                f"found shape {wrong.shape}",
-                f"give an array of shape {shape}",
-            )
+            told = name, f"found shape {wrong.shape}", f"give an array of shape {shape}"
+            refused(lambda wrong=wrong, name=name: certify(problem, **{name: wrong}), *told)
         for bad, found in ((np.nan, "found nan"), (np.inf, "found inf"), ("a", "not numeric"), (1j, "complex")):
             values = np.full(shape, bad)
             refused(lambda values=values, name=name: certify(problem, **{name: values}), name, found)

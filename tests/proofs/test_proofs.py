@@ -140,12 +140,8 @@ def test_pools_are_proven_with_their_values_and_signs():
 
 def test_a_pool_without_negations_is_another_set():
     H, y = np.array([[1.0, -1.0], [-1.0, 1.0], [1.0, 1.0], [1.0, -1.0]]), np.array([1.0, 1.0, -1.0, -1.0])
-    runs = [
-        column_generation(
-            Formulation(Hinge(0.9), L1(), nonnegative=True), oracles.Pool(H, negations=negations), y, exact=True
-        )
-        for negations in (True, False)
-    ]
+    pools = [oracles.Pool(H, negations=negations) for negations in (True, False)]
+    runs = [column_generation(Formulation(Hinge(0.9), L1(), nonnegative=True), p, y, exact=True) for p in pools]
     sets = [run.proof.document["formulation"]["hypotheses"] for run in runs]
     assert sets == ["pool", "one-sided pool"]
     assert [float(run.proof.objective) for run in runs] == pytest.approx([run.certificate.primal for run in runs])
