@@ -12,7 +12,7 @@ HOUSE = {
     "hasattr + getattr": 77,
     "Any": 684,
     "Any in public": 0,
-    "test lines": 45179,
+    "test lines": 45181,
 }
 """Of the package and its tests: a feature that would raise one makes room first; who lowers one writes it down."""
 
