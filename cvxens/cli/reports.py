@@ -136,7 +136,5 @@ def read_names() -> dict[str, list[Entry]]:
     """Read every group from the file."""
     with FILE.open(encoding="utf-8", newline="") as lines:
         rows = list(csv.reader(lines, delimiter="\t"))[1:]
-    return {
-        title: [(name, what, source) for _, name, what, source in group]
-        for title, group in groupby(rows, key=lambda row: row[0])
-    }
+    groups = groupby(rows, key=lambda row: row[0])
+    return {title: [(name, what, source) for _, name, what, source in group] for title, group in groups}

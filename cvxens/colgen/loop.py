@@ -178,8 +178,8 @@ def iterate(
         solved = time.perf_counter()
         priced, bound, cut = Priced(()), -inf, None
         try:
-            priced = columns.price(solution)
             with one_blas_thread():
+                priced = columns.price(solution)
                 priced = columns.raise_bounds(priced, solution)
                 bound = master.bound(solution, priced)
         except TimeUp as up:

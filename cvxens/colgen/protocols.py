@@ -139,6 +139,13 @@ class Column:
         vars(column)["packed"] = pack(values)
         return column
 
+    def times(self, factor: float, hypothesis: Hypothesis) -> Column:
+        """Return the column of a hypothesis that is this one times a factor, with its bytes if they are known."""
+        column = Column(hypothesis, self.sample, factor * self.edge)
+        if (packed := vars(self).get("packed")) is not None and packed[0].dtype == np.int8:
+            vars(column)["packed"] = packed[0], factor * packed[1]
+        return column
+
     @property
     def values(self) -> Array:
         """h(x_i) on the training sample, shape (n_samples,)."""

@@ -220,11 +220,9 @@ def check_inside(box: Array, X: Array) -> None:
     low, high = box
     if (low > X).any() or (high < X).any():
         feature = int(np.argmax(((low > X) | (high < X)).any(axis=0)))
-        raise InvalidInput(
-            "X",
-            f"found feature {feature} from {X[:, feature].min():g} to {X[:, feature].max():g}",
-            f"stay within the kernel's range of {low[feature]:g} to {high[feature]:g}, or widen it",
-        )
+        found = f"found feature {feature} from {X[:, feature].min():g} to {X[:, feature].max():g}"
+        remedy = f"stay within the kernel's range of {low[feature]:g} to {high[feature]:g}, or widen it"
+        raise InvalidInput("X", found, remedy)
 
 
 def normalise_masses(masses: Array) -> Array:

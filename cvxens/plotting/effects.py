@@ -609,10 +609,8 @@ class ExplanationDisplay(Display):
         if read.shape[0] != 1:
             raise InvalidInput("x", f"found {read.shape[0]} samples", "give one, such as X[:1]")
         found = (effects.shapley_values if shapley else effects.contributions)(x).reshape(-1, len(effects.intercept))
-        values = {
-            name: effects.tell_value(feature, float(column(read, feature)[0]))
-            for feature, name in enumerate(effects.feature_names)
-        }
+        features = enumerate(effects.feature_names)
+        values = {name: effects.tell_value(j, float(column(read, j)[0])) for j, name in features}
         plain = effects.feature_names if shapley else effects.names
         names = [f"{name} = {values[name]}" if name in values else name for name in plain]
         return cls(found[:, k], names, float(effects.intercept[k]), n_shown).plot(ax)

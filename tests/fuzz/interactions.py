@@ -304,6 +304,9 @@ def check_pricing(case, number):
             wrong.append("a bound below the edge")
         for column in priced.columns:
             own = column.hypothesis(case.X) @ s
+            wrong += [f"{column.hypothesis} with other values"] * int(
+                (column.values != column.hypothesis(case.X)).any()
+            )
             if {column.hypothesis, negate(column.hypothesis)} & set(names):
                 wrong.append(f"{column.hypothesis}, which was excluded")
             if not abs(own.max() - column.edge) <= ROUNDING * (1 + abs(column.edge)):

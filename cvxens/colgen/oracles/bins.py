@@ -140,7 +140,8 @@ class Readings:
         middle = len(halves) // 2
         above = self.evaluate(halves[:middle], sign)
         below = self.evaluate(halves[middle:-1], sign * (halves[-1] if halves else -1))
-        return np.where(self.codes[root] >= place, above, below)
+        # np.where, of bytes faster
+        return below + (self.codes[root] >= place) * (above - below)
 
     def find_tree(self, tree: object, depth: int) -> tuple[tuple[int, ...], int] | None:
         """Return how a tree of a depth is written, and its sign, as `make_tree` has both; None for no tree of it."""
@@ -161,11 +162,19 @@ class Readings:
             return None
         return (*root, *above[0], *below[0], above[1] * below[1]), above[1]
 
+    @cached_property
+    def _found(self) -> dict[tuple[int, int], tuple[Hypothesis, tuple[tuple[int, ...], int] | None]]:
+        return {}
+
     def close_trees(self, hypotheses: Collection[Hypothesis], depth: int) -> ClosedTrees:
         """Return how those of some hypotheses are written that are trees of a depth; others close nothing."""
         closed: ClosedTrees = {}
         for hypothesis in hypotheses:
-            found = self.find_tree(hypothesis, depth)
+            # the same ones are closed round after round: to hash trees takes longer than to know them again
+            known, found = self._found.get((id(hypothesis), depth), (None, None))
+            if known is not hypothesis:
+                found = self.find_tree(hypothesis, depth)
+                self._found[id(hypothesis), depth] = hypothesis, found
             if found is not None and found[0][0] >= 0:
                 closed.setdefault(found[0][:2], set()).add(found[0][2:])
         return closed

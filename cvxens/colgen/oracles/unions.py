@@ -240,7 +240,7 @@ class Costed(OracleOver):
         factor = 1 / self.least
         own = [h.hypothesis if isinstance(h, Scaled) and h.factor == factor else h for h in exclude]
         answer = self.oracle.price(s, own if factor != 1 else exclude, **row_norm)
-        columns = [Column(self.scale(c.hypothesis), c.sample, factor * c.edge) for c in answer.columns]
+        columns = [column.times(factor, self.scale(column.hypothesis)) for column in answer.columns]
         edge_bound, outside = (_raised(bound, factor) for bound in (answer.edge_bound, answer.outside_bound))
         squares, rising = map(self._raise_squares, (answer.edge_square_sum, answer.rising_square_sum))
         return Priced(columns, edge_bound, squares, outside, answer.distinct, rising)
@@ -357,12 +357,18 @@ class Rows(OracleOver):
         rounding = float(lost.max()) * weights.shape[1] ** (1 / row_norm.get("row_norm", inf))
         return replace(
             answer,
-            columns=[Column(column.hypothesis, self.sample, column.edge) for column in answer.columns],
+            columns=[self._combine(column) for column in answer.columns],
             edge_bound=answer.edge_bound + rounding,
             edge_square_sum=_add_to_squares(answer.edge_square_sum, lost, self.n_hypotheses),
             outside_bound=answer.outside_bound + rounding,
             rising_square_sum=_add_to_squares(answer.rising_square_sum, lost, self.n_hypotheses),
         )
+
+    def _combine(self, column: Column) -> Column:
+        """Return a column of the rows, with its values if those of the samples are known."""
+        if "packed" not in vars(column):
+            return Column(column.hypothesis, self.sample, column.edge)
+        return Column.with_values(column.hypothesis, self.sample, column.edge, self.D @ column.values)
 
 
 def _add_to_squares(square_sum: float, lost: Array, n_hypotheses: float) -> float:
