@@ -303,13 +303,11 @@ def check_pricing(case, number):
         if priced.edge_bound < top - 1e-15 * n or priced.outside_bound < best - 1e-15 * n:
             wrong.append("a bound below the edge")
         for column in priced.columns:
-            own = column.hypothesis(case.X) @ s
-            wrong += [f"{column.hypothesis} with other values"] * int(
-                (column.values != column.hypothesis(case.X)).any()
-            )
+            values = column.hypothesis(case.X)
+            own = values @ s
             if {column.hypothesis, negate(column.hypothesis)} & set(names):
                 wrong.append(f"{column.hypothesis}, which was excluded")
-            if not abs(own.max() - column.edge) <= ROUNDING * (1 + abs(column.edge)):
+            if not abs(own.max() - column.edge) <= ROUNDING * (1 + abs(column.edge)) or (column.values != values).any():
                 wrong.append(f"{column.hypothesis} of the edge {own.max()}, not {column.edge}")
         if len({column.hypothesis for column in priced.columns}) < len(priced.columns):
             wrong.append("a hypothesis twice")
