@@ -5,8 +5,8 @@ from house import count_house, trace_lpboost
 
 HOUSE = {
     "files": 151,
-    "lines": 58259,
-    "code": 33607,
+    "lines": 58261,
+    "code": 33609,
     "class names used twice": 3,
     "module constants": 287,
     "hasattr + getattr": 77,

@@ -368,7 +368,7 @@ class _Columns:
         opposite = _measure_edges(-self._find_edges(solution), solution)
         both = zip(self.entered, hashes, strict=True)
         outside = np.array(
-            [h not in inside and has_negation(self.oracle, column.hypothesis) for column, (_, h) in both]
+            [negated not in inside and has_negation(self.oracle, each.hypothesis) for each, (_, negated) in both]
         )
         is_open = outside & (opposite > max(solution.threshold, 0.0))
         hidden = float(opposite[outside & ~is_open].max(initial=-inf))

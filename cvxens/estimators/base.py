@@ -478,9 +478,11 @@ class Learner(CallbackSupport, BaseEstimator, ABC):  # type: ignore[misc, valid-
             elif len(values) != len(parts):
                 found = f"found {len(values)} for {len(parts)} sub-problems"
                 raise InvalidInput(name, found, "give one for each, in a list")
-        each = enumerate(zip(parts, self._problems(sample), strict=True))
-        told = ((part, problem, {name: values[k] for name, values in given.items()}) for k, (part, problem) in each)
-        return self._show([function(part, problem, **of_part) for part, problem, of_part in told])
+        answers = []
+        for k, (part, problem) in enumerate(zip(parts, self._problems(sample), strict=True)):
+            of_part = {name: values[k] for name, values in given.items()}
+            answers.append(function(part, problem, **of_part))
+        return self._show(answers)
 
     def _read_again(self, X: Data, y: ArrayLike, **given: Any) -> Any:
         """Read a sample to hold the fitted estimator against."""

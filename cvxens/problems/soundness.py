@@ -506,7 +506,7 @@ def _check_threshold(claims: _Claims, penalty: Penalty, w: Array, edges: Array, 
     risen = max(after - before, 0.0) / max(abs(before) + abs(after), TINY)
     lost = risen + penalty.shrink(known) - penalty.shrink(joined)
     found = (
-        f"whose threshold is {threshold:.6g} at edges {_show(edges)}, where one more, with an edge of {further:.6g},"
+        f"whose threshold is {threshold:.6g} at edges {_show(edges)}, where a further one with an edge of {further:.6g}"
     )
     remedy = "let `threshold` be the edge from which on a further hypothesis improves the optimum"
     claims.hold("threshold", lost, 1.0, f"{found} improves the optimum", remedy, SOLVED)

@@ -291,12 +291,8 @@ def test_bounds_below_the_edges_of_what_an_oracle_found_before_are_refused():
         sample, negations = TABLE, True
 
         def __init__(self, **second):
-            self.answers = iter(
-                [
-                    Priced([Column(Tabulated(0, 1.0), TABLE, 0.75)], 1.0, 1.0),
-                    Priced([], **{"edge_bound": 9.0, **second}),
-                ]
-            )
+            first = Priced([Column(Tabulated(0, 1.0), TABLE, 0.75)], 1.0, 1.0)
+            self.answers = iter([first, Priced([], **{"edge_bound": 9.0, **second})])
 
         def price(self, s, exclude=()):
             return next(self.answers)

@@ -108,8 +108,9 @@ def test_forms_in_balanced_units_are_the_same_form():
 
 def test_inequalities_that_a_variable_of_no_cost_satisfies_are_left_out():
     own = cp.Variable(4)
-    hinge = lambda z: cp.sum(cp.pos(1 - z))  # noqa: E731
-    conic = ConicFunction.from_term(lambda z: Term(hinge(z) + 0 * cp.norm1(own - z), (own[0] >= z[1],)), (4,))
+    conic = ConicFunction.from_term(
+        lambda z: Term(cp.sum(cp.pos(1 - z)) + 0 * cp.norm1(own - z), (own[0] >= z[1],)), (4,)
+    )
     # t >= 1 - z and t >= 0 alone
     assert conic.form.cones.nonnegative == len(conic.form.b) == 8
     assert conic.prove_at(np.array([0.0, 2.0, 1.0, -1.0])).strict

@@ -201,6 +201,7 @@ def test_every_model_has_a_report(name, frame, tmp_path):
     y = make(t.to_numpy())
     model.fit(X, y).report(tmp_path / "model.html", X, y, explain=[3, 1])
     content = Page((tmp_path / "model.html").read_text(encoding="utf-8")).content
+    assert content["certificates"]
     assert content["certificates"] == json.loads(json.dumps(Report(model).content["certificates"]))
     assert name != "shapes" or "over all steps and lines of single features, to" in str(content["certificates"])
     assert name != "survival" or "'event True, time 1" in str(content["explained"])

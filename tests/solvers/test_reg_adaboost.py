@@ -137,11 +137,8 @@ def test_kie06_proposition_2_and_what_its_print_has_of_the_radius():
     assert bound_error(0.7, 1.0, 200) == pytest.approx(printed)
     # a fitted machine is within it, on samples to come
     A, y = make_slope(2300, random_state=1)
-    (train, new), (y_train, y_new), kernel = (
-        np.split(A, [300]),
-        np.split(y, [300]),
-        DecisionStump([-1.0] * 2, [1.0] * 2),
-    )
+    (train, new), (y_train, y_new) = np.split(A, [300]), np.split(y, [300])
+    kernel = DecisionStump([-1.0] * 2, [1.0] * 2)
     problem = RegularizedExpLoss(kernel(train), y_train, 1.0)
     eta = solve_regularized_exp_loss(problem).variables["eta"]
     f, R = kernel(new, train) @ eta, float(np.sqrt(eta @ problem.K @ eta))

@@ -136,8 +136,8 @@ class DepthTwoTrees(BinnedOracle):
             # what is best under one output may have a larger edge under another one
             rows = (weights.integers @ self.readings.evaluate(tree, sign) for _, tree, sign in trees)
             trees = [(max(size, row.max()), tree, sign) for row, (size, tree, sign) in zip(rows, trees, strict=True)]
-        written = {self.readings.make_tree(tree, sign): (tree, sign) for _, tree, sign in trees}
-        found = list(zip((size for size, *_ in trees), written, strict=True))
+        found = [(size, self.readings.make_tree(tree, sign)) for size, tree, sign in trees]
+        written = {made: (tree, sign) for (_, made), (_, tree, sign) in zip(found, trees, strict=True)}
         every = max((of_root.largest for of_root in answers), default=NONE)
         outside = max((size for size, _ in found), default=-inf)
         answer = self._answer(weights, found, every if every > NONE else -inf, outside, exclude, row_norm)
