@@ -5,12 +5,12 @@ from house import count_house, trace_lpboost
 
 HOUSE = {
     "files": 151,
-    "lines": 58261,
-    "code": 33609,
+    "lines": 58260,
+    "code": 33590,
     "class names used twice": 3,
     "module constants": 287,
     "hasattr + getattr": 77,
-    "Any": 684,
+    "Any": 682,
     "Any in public": 0,
     "test lines": 45182,
 }

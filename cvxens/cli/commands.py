@@ -315,9 +315,7 @@ def _by_class(fitted: BaseEstimator, option: str, method: str, X: Data) -> dict[
 )
 @click.option("--test", metavar="FILE", help="Samples that the fit has not seen: how good the model is on them.")
 @click.option("--title", metavar="TEXT", help="The headline.")
-def report(
-    *, model: str, data: str | None, out: Path, rows: Sequence[int], test: str | None, title: str | None
-) -> None:
+def report(*, model: str, data: str | None, out: Path, rows: list[int], test: str | None, title: str | None) -> None:
     """Write a report of the saved MODEL to FILE: one HTML page, to be opened in a browser.
 
     It says what the model is and what its certificate proves, draws what every feature and every pair adds to the

@@ -52,10 +52,7 @@ def solve_over_all(formulation: Formulation, oracle: QuantileStumps, tol: float)
     values, note = (found.primal, found.dual), "over every hypothesis of the oracle"
     certificate = Certificate.between(*values, residuals=found.residuals({}), rounding=found.rounding, note=note)
     sizes = np.abs(as_rows(found.edges)).max(axis=1)
-    columns = [
-        Column(hypothesis, oracle.sample, size)
-        for hypothesis, size in zip(oracle.hypotheses, sizes.tolist(), strict=True)
-    ]
+    columns = [Column(h, oracle.sample, size) for h, size in zip(oracle.hypotheses, sizes.tolist(), strict=True)]
     seconds = perf_counter() - start
     row = Round(certificate.primal, certificate.dual, certificate.relative_gap, len(columns), seconds)
     ending = Ending.OPTIMAL if certificate.holds(tol) else find_reason()

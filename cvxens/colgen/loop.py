@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -231,7 +231,7 @@ class _Columns:
             self.options["row_norm"] = solution.row_norm
         self.entered: tuple[Column, ...] = ()
         """In the order of the master's weights."""
-        self.hypotheses: set[Hypothesis] = set()
+        self.hypotheses: dict[Hypothesis, None] = {}
         self.given: set[Hypothesis] = set()
         """Those that the oracle has not answered with itself, nor says that it has them."""
         self._values_seen: set[int] = set()
@@ -264,7 +264,7 @@ class _Columns:
 
     def _append(self, columns: list[Column]) -> list[Column]:
         self.entered += tuple(columns)
-        self.hypotheses.update(map(attrgetter("hypothesis"), columns))
+        self.hypotheses |= dict.fromkeys(map(attrgetter("hypothesis"), columns))
         return columns
 
     def _drop_seen(self, columns: Iterable[Column], *, free: bool) -> list[Column]:
@@ -302,7 +302,8 @@ class _Columns:
         The optimum that is bounded is that over the oracle's hypotheses and those of the start. So the bounds are at
         least what the edges of the columns inside, and of those of the answer, say: whatever an oracle claims.
         """
-        if np.isnan([priced.edge_bound, priced.edge_square_sum, priced.outside_bound]).any():
+        known = priced.edge_bound, priced.edge_square_sum, priced.outside_bound
+        if np.isnan(known).any():
             raise self._contradicted("a bound that is not a number")
         edges = self._find_edges(solution)
         # with w >= 0 a negative edge is no way to improve
@@ -327,7 +328,6 @@ class _Columns:
             max(square_sum, found.edge_square_sum) + float(squares[~own].sum()),
             max(priced.outside_bound, found.outside_bound, hidden),
         )
-        known = (priced.edge_bound, priced.edge_square_sum, priced.outside_bound)
         return priced if bounds == known else Priced(priced.columns, *bounds, priced.distinct)
 
     def price_past_duplicates(self, priced: Priced, solution: MasterSolution) -> Sequence[Column]:
@@ -375,7 +375,12 @@ class _Columns:
         return tuple(compress(self.entered, excluded | ~is_open)), hidden
 
     def _ask(self, solution: MasterSolution, closed: Sequence[Column]) -> Priced:
-        exclude = [column.hypothesis for column in closed if not self.given or column.hypothesis not in self.given]
+        exclude: Collection[Hypothesis] = [*map(attrgetter("hypothesis"), closed)]
+        if self.given:
+            exclude = [hypothesis for hypothesis in exclude if hypothesis not in self.given]
+        elif closed is self.entered:
+            # with their hashes, which take long to find again
+            exclude = dict(self.hypotheses)
         return ask(self.oracle, solution.s, exclude, **self.options)
 
     def _largest_edge(self, priced: Priced, solution: MasterSolution) -> float:
@@ -386,13 +391,17 @@ class _Columns:
         largest = -inf
         if not priced.columns or min(priced.edge_bound, priced.outside_bound) == inf:
             return largest
-        for part, edges in priced.columns[0].list_edges(priced.columns, solution.s):
-            # a NaN is one that is found
-            largest = float(np.maximum(largest, _measure_edges(edges, solution).max()))
-            for column in part:
-                if column.edge <= solution.threshold or column.hypothesis in self.hypotheses:
-                    # it will not enter, and answers may be kept for long
-                    vars(column).pop("packed", None)
+        enter, others = list[Column](), list[Column]()
+        for column in priced.columns:
+            is_new = column.edge > solution.threshold and column.hypothesis not in self.hypotheses
+            (enter if is_new else others).append(column)
+        for part in filter(None, (enter, others)):
+            for edges in part[0].list_edges(part, solution.s, keep=part is enter):
+                # a NaN is one that is found
+                largest = float(np.maximum(largest, _measure_edges(edges, solution).max()))
+        for column in others:
+            # answers may be kept for long
+            vars(column).pop("packed", None)
         return largest
 
     def _check_bounds(self, priced: Priced, found: Priced, solution: MasterSolution) -> None:

@@ -154,19 +154,31 @@ class Column:
     @cached_property
     def packed(self) -> Packed:
         """The same values, in bytes and their unit where that loses nothing; evaluated once, when asked for."""
-        return pack(evaluate(self.hypothesis, self.sample))
+        return pack(self.evaluate())
+
+    def evaluate(self) -> Array:
+        """Evaluate the hypothesis on the training sample, shape (n_samples,)."""
+        return evaluate(self.hypothesis, self.sample)
+
+    def find_values(self) -> Array:
+        """Return the values, which are not kept unless they are known already."""
+        return self.values if "packed" in vars(self) else np.asarray(self.evaluate(), np.float64)
 
     @classmethod
-    def list_edges(cls, columns: Sequence[Self], s: Array) -> Iterator[tuple[Sequence[Self], Array]]:
-        """Yield columns, as many at a time as the cache holds, and their edges under weights (n_samples, ...)."""
+    def list_edges(cls, columns: Sequence[Self], s: Array, *, keep: bool = True) -> Iterator[Array]:
+        """Yield the edges of columns under weights (n_samples, ...), of as many at a time as the cache holds.
+
+        Values that are evaluated for it are kept, unless `keep` is False.
+        """
         # one by one takes longer, and a copy of all too much memory
-        for k in range(0, len(columns), few := max(2**17 // len(s), 1)):
-            yield (part := columns[k : k + few]), edges_of(np.stack([*map(attrgetter("values"), part)]), s)
+        few, find = max(2**17 // len(s), 1), attrgetter("values") if keep else cls.find_values
+        for k in range(0, len(columns), few):
+            yield edges_of(np.stack([*map(find, columns[k : k + few])]), s)
 
 
 def find_edges(columns: Sequence[Column], s: Array) -> Array:
     """Return the edges of columns of one sample under signed weights, one or a row of them for each."""
-    return np.concatenate([edges for _, edges in columns[0].list_edges(columns, s)] if columns else [np.zeros(0)])
+    return np.concatenate([*columns[0].list_edges(columns, s)] if columns else [np.zeros(0)])
 
 
 def make_column(hypothesis: Hypothesis, sample: Data, edge: float) -> Column:

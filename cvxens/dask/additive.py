@@ -309,11 +309,8 @@ def split_shard(
     signed = np.where(near, 0, at.round(shard, loss.multipliers(z)))
     kept = np.flatnonzero(near)
     rows = shard.values, codes, shard.y, loss.C
-    sums = (
-        sum_by_knots(shard.values, codes, at.vote.knots, signed),
-        sum_of_signs(signed),
-        np.array([np.count_nonzero(shard.y[kept] < 0), np.count_nonzero(shard.y[kept] > 0)]),
-    )
+    of_classes = np.array([np.count_nonzero(shard.y[kept] < 0), np.count_nonzero(shard.y[kept] > 0)])
+    sums = sum_by_knots(shard.values, codes, at.vote.knots, signed), sum_of_signs(signed), of_classes
     return sums, NearKink._make([(first + kept).astype(np.uint64), *(own[..., kept] for own in rows)]).keep_first(most)
 
 
@@ -648,10 +645,8 @@ class AdditiveSearch:
         """
         if ahead is not None and ahead.is_whole:
             ends = np.searchsorted(ahead.numbers, self.firsts.astype(np.uint64))
-            own = [
-                ((ahead.numbers[a:b] - np.uint64(first)).astype(np.intp), ahead.u[a:b])
-                for first, a, b in zip(self.firsts[:-1].tolist(), ends[:-1], ends[1:], strict=True)
-            ]
+            each = zip(self.firsts[:-1].tolist(), ends[:-1], ends[1:], strict=True)
+            own = [((ahead.numbers[a:b] - np.uint64(k)).astype(np.intp), ahead.u[a:b]) for k, a, b in each]
             self._bound_by(ahead.settled, own, closely=closely)
         else:
             nothing = np.zeros(0, np.intp), np.zeros(0)

@@ -22,7 +22,7 @@ import dask.array as da
 import numpy as np
 from dask.base import is_dask_collection
 from dask.delayed import delayed
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from cvxens.colgen.protocols import Column, evaluate
 from cvxens.dask.tallies import Answer, Places, add, find_cells, find_extremes, sum_exactly, to_float
@@ -191,9 +191,9 @@ class ShardedColumn(Column):
     """A hypothesis over shards, whose edge is a sum of whole numbers: there is no rounding to look for."""
 
     @classmethod
-    def list_edges(cls, columns: Sequence[Self], _: ArrayLike) -> Iterator[tuple[Sequence[Self], Array]]:
-        """Yield columns and the edges that they were priced with."""
-        yield columns, np.array([column.edge for column in columns])
+    def list_edges(cls, columns: Sequence[Self], s: Array, *, keep: bool = True) -> Iterator[Array]:  # noqa: ARG003
+        """Yield the edges that columns were priced with."""
+        yield np.array([column.edge for column in columns])
 
 
 @dataclass(eq=False)
@@ -572,10 +572,8 @@ def choose_bins(census: Census, parts: Sequence[Any], offsets: Ints, workers: Wo
     if not wide.any():
         return tuple(own[1:] for own in census.distinct if own is not None)
     share = min(1.0, N_DRAWN / int(offsets[-1]))
-    drawn_of = [
-        delayed(draw, pure=False)(part, int(offset), share, wide)
-        for part, offset in zip(parts, offsets[:-1].tolist(), strict=True)
-    ]
+    each = zip(parts, offsets[:-1].tolist(), strict=True)
+    drawn_of = [delayed(draw, pure=False)(part, int(offset), share, wide) for part, offset in each]
     drawn = np.sort(workers.reduce(drawn_of, partial(np.concatenate, axis=1)), axis=1)
     n_drawn = drawn.shape[1]
     # few rows of positive weight among many may not be drawn

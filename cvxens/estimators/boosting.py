@@ -10,7 +10,6 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass, field
-from functools import cached_property
 from itertools import product, zip_longest
 from math import exp, inf
 from typing import Any, ClassVar, final
@@ -55,7 +54,6 @@ from cvxens.estimators.base import (
 from cvxens.estimators.ensembles import Ensemble
 from cvxens.estimators.explanations import sum_votes
 from cvxens.estimators.samples import OracleFactory, Sample, make_oracle
-from cvxens.solvers.byte_rows import Packed, pack
 from cvxens.types import Array, Data, Indices, Labels, Mask
 from cvxens.validation import RandomState
 
@@ -149,9 +147,8 @@ class CodedColumn(Column):
 
     pairs: Pairs
 
-    @cached_property
-    def packed(self) -> Packed:
-        return pack(self.pairs.matrix @ self.hypothesis(self.sample).ravel())
+    def evaluate(self) -> Array:
+        return np.asarray(self.pairs.matrix @ self.hypothesis(self.sample).ravel())
 
 
 class CodedOracle(OracleOver):

@@ -154,10 +154,8 @@ class LPBoostClassifier(Ensemble, Classifier):
         at_default = formulations.soft_margin(price_slack(1.0, weights[y > 0].sum()) * weights)
         coarse = column_generation(at_default, oracle, y, tol=1e-2, max_columns=self.max_columns)
         tried = [run, coarse, replace(run, columns=alone, weights=np.ones(len(alone)))]
-        scores = [
-            sum((w * c.values for c, w in zip(one.columns, one.weights, strict=True)), np.zeros(len(y)))
-            for one in tried
-        ]
+        zero, pairs = np.zeros(len(y)), [zip(one.columns, one.weights, strict=True) for one in tried]
+        scores = [sum((w * column.values for column, w in of_one), zero) for of_one in pairs]
         right = [float(weights @ ((f > 0) == (y > 0))) for f in scores]
         if (best := int(np.argmax(right))) > 0:
             member = replace(tried[best], weights=tried[best].weights / tried[best].weights.sum())

@@ -267,12 +267,10 @@ class Ensemble(Learner):
             "history_": run.history,
             **at._ensemble_of(formulation, used.columns, used.weights, used.intercept, lambda: run.variables),
             "dual_weights_": sample.spread(run.u),
-            "C_": at._price(sample),
-            "cv_results_": None,
             "prices_": price_sides(formulation, run.u) | prices,
             "price_of_constraints_": at._price_constraints(sample, run) if self.constraints else None,
             **at._appraise(sample, formulation, run),
-            **choice.attributes,
+            **({"C_": at._price(sample), "cv_results_": None} | choice.attributes),
         }
 
     def _merges(self) -> bool:
@@ -321,7 +319,7 @@ class Ensemble(Learner):
         return {}
 
     def _ensemble_of(
-        self, formulation: Formulation, columns: Sequence[Column], w: Array, b: ArrayLike, own: Own
+        self, formulation: Formulation, columns: Sequence[Column], w: Array, b: Array, own: Own
     ) -> Attributes:
         """Return the attributes by which columns of these weights score samples; `own` values are the formulation's."""
         learners = tuple(column.hypothesis for column in columns)
@@ -363,13 +361,8 @@ class Ensemble(Learner):
             return stop
 
         y = label(formulation, sample)
-        limits: dict[str, Any] = {
-            "master": SOLVERS[self._check_solver()],
-            "tol": self.tol,
-            "max_columns": self.max_columns,
-            "max_time": time_limit(self),
-            **other_limits,
-        }
+        limits: dict[str, Any] = {"tol": self.tol, "max_columns": self.max_columns, "max_time": time_limit(self)}
+        limits |= {"master": SOLVERS[self._check_solver()], **other_limits}
         with rounds_of(self) as rounds:
             rounds.begin()
             return column_generation(formulation, oracle, y, start=start, callback=follow, **limits)
@@ -504,7 +497,7 @@ class OfAnyFormulation(Ensemble):
     _decide: Any = field(init=False)
 
     def _ensemble_of(
-        self, formulation: Formulation, columns: Sequence[Column], w: Array, b: ArrayLike, own: Own
+        self, formulation: Formulation, columns: Sequence[Column], w: Array, b: Array, own: Own
     ) -> Attributes:
         found = super()._ensemble_of(formulation, columns, w, b, own)
         return {**found, "variables_": dict(own()), "_decide": formulation.decide}

@@ -637,10 +637,8 @@ class PartialSVMEnsembleClassifier(SquaredSlacks):
             elif residual > tol * float(held @ (K @ held)):
                 warn_of(self, LOW_RANK, "raise max_rank or tol")
         rows = zip(*(a.tolist() for a in (ensemble.weights, ensemble.values, ensemble.gaps)), strict=True)
-        history = (
-            PartialSVM(value, value * (1 - gap), gap, k, nan, weight=weight)
-            for k, (weight, value, gap) in enumerate(rows, start=1)
-        )
+        each = enumerate(rows, start=1)
+        history = (PartialSVM(value, value * (1 - gap), gap, k, nan, weight=w) for k, (w, value, gap) in each)
         coefficients, u = K.on_pivots(ensemble.coefficients), np.abs(ensemble.coefficients)
         trained = Trained(K.pivots, coefficients, u, certificate)
         return {**self._make_attributes(sample, kernel, trained), "history_": tuple(history)}

@@ -268,15 +268,11 @@ def certify_model(
     best = minimize_scalar(objective, bounds=(middle - 12, middle + 12), method="bounded")
     weights = np.exp(best.x) * vote.weights
     certificate = certify_ensemble(formulation, oracle, signs, vote.hypotheses, run.u, weights)
-    return replace(
-        certificate,
-        prover=partial(_prove_vote, formulation, oracle, signs, replace(vote, weights=weights), run, max_time),
-    )
+    prover = partial(_prove, formulation, oracle, signs, replace(vote, weights=weights), run, max_time)
+    return replace(certificate, prover=prover)
 
 
-def _prove_vote(
-    formulation: Formulation, oracle: Stumps, y: Array, vote: ForeignVote, near: Run, max_time: float
-) -> Proof:
+def _prove(formulation: Formulation, oracle: Stumps, y: Array, vote: ForeignVote, near: Run, max_time: float) -> Proof:
     """Prove how far a vote is from the optimum over all stumps, in rational numbers; a run near it shortens the way."""
     start = [column.hypothesis for column in near.columns]
     # near enough to have the columns of the optimum

@@ -589,10 +589,8 @@ def make_folds(cv: Any, sample: Any, y: Any = None) -> list[tuple[Mask, Mask]]:
         remedy = "give a number of folds from 2 on, a splitter, or the splits that it makes of X, y, groups"
         with refusing("cv", f"found {cv!r:.100}", remedy, (TypeError, ValueError, IndexError)):
             splitter = check_cv(cv, y, classifier=strata is not None)
-            found = [
-                tuple(sample.places[np.intersect1d(rows, given)] for rows in (train, test))
-                for train, test in splitter.split(np.zeros((len(y), 1)), y)
-            ]
+            splits = splitter.split(np.zeros((len(y), 1)), y)
+            found = [tuple(sample.places[np.intersect1d(rows, given)] for rows in (a, b)) for a, b in splits]
     masks = [tuple(np.isin(np.arange(n_samples), rows) for rows in both) for both in found]
     # counts that are all 0 have no model, nor do others tell anything that are all alike
     classes = min(2, len(np.unique(sample.given))) if strata is None else len(np.unique(strata))

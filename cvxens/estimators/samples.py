@@ -327,13 +327,11 @@ def keep_weighted(
     kept = weights > 0
     return {
         "X": X if kept.all() else X[np.flatnonzero(kept)],
-        "weights": weights[kept],
-        "masses": masses[kept],
         "places": np.where(kept, np.cumsum(kept) - 1, 0),
         "shares": kept.astype(np.float64),
         "features": vars(estimator).get("features_"),
         "names": tuple(vars(estimator).get("feature_names_in_", ())),
-        **{name: values[kept] for name, values in of_samples.items()},
+        **{name: values[kept] for name, values in {"weights": weights, "masses": masses, **of_samples}.items()},
     }
 
 

@@ -188,10 +188,8 @@ class Kernel(FieldsOnly, ABC):
             raise AttributeError(f"shape_functions_: the kernel {self!r} {found}")
         # g_d(t) = -scale_d sum_j c_j |t - x_jd|, up to a constant, with its knots at the support vectors
         knots = [np.unique(np.append(ends, x)) for ends, x in zip(box.T, vectors.T, strict=True)]
-        shapes = [
-            (k, -np.abs(np.subtract.outer(k, x)) @ (scale * coefficients))
-            for k, x, scale in zip(knots, vectors.T, scales, strict=True)
-        ]
+        each = zip(knots, vectors.T, scales, strict=True)
+        shapes = [(k, -np.abs(np.subtract.outer(k, x)) @ (scale * coefficients)) for k, x, scale in each]
         # what K has beside the distances, a(x) + a(x'), adds a constant to f: sum_j c_j is 0, or a is constant. It is
         # measured at one support vector, and all features share it
         there = sum(float(np.interp(at, *shape)) for at, shape in zip(vectors[0], shapes, strict=True))

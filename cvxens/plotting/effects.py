@@ -210,9 +210,7 @@ class ShapeDisplay:
         return cls._from_panels(panels, n_shown).plot(ax)
 
     @classmethod
-    def from_estimator(
-        cls, estimator: BaseEstimator, X: Given = None, *, n_shown: int = 12, ax: ManyAxes = None
-    ) -> Self:
+    def from_estimator(cls, estimator: object, X: Given = None, *, n_shown: int = 12, ax: ManyAxes = None) -> Self:
         """Draw the main effects of a fitted estimator, as by `from_effects`; the label says what the score is."""
         estimator = find_fitted(estimator, "best_estimator_", estimator)
         effects = read_fitted(estimator, "effects")(X)

@@ -61,10 +61,8 @@ class MarginDisplay(Display):
     def __post_init__(self) -> None:
         if not self.margins:
             raise InvalidInput("margins", "found none", "give those of at least one model")
-        self.margins = {
-            str(name): validation.finite_array(f"margins of {name}", values, ndim=1)
-            for name, values in self.margins.items()
-        }
+        given = self.margins.items()
+        self.margins = {str(k): validation.finite_array(f"margins of {k}", values, ndim=1) for k, values in given}
 
     @classmethod
     def from_run(cls, run: Run, X: Data, y: ArrayLike, *, name: str = "", ax: Axes | None = None) -> Self:

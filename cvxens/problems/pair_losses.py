@@ -370,10 +370,8 @@ class PairwiseHinge(PairLoss):
     def slopes(self, z: Array, near: float) -> tuple[Array, Array]:
         """Return the fewest and the most partners that count, where scores may be off by `near`."""
         f = self.centre(z)
-        sure, possible = (
-            self.y * self.price_of * self.sum_over_partners(f, np.ones(len(f)), beyond)
-            for beyond in (2 * near, np.nextafter(-2 * near, -1.0))
-        )
+        ends, ones, y = (2 * near, np.nextafter(-2 * near, -1.0)), np.ones(len(f)), self.y
+        sure, possible = (y * self.price_of * self.sum_over_partners(f, ones, beyond) for beyond in ends)
         return np.minimum(sure, possible), np.maximum(sure, possible)
 
     def smoothed(self, width: float) -> _RoundedHinge:

@@ -351,11 +351,8 @@ def check_symmetry(penalty: Penalty, outputs: int | None = None, nonnegative: bo
         try:
             w = penalty.repair(w if nonnegative else w * random.choice([-1.0, 1.0], shape))
             flips = random.permutation([-1.0, -1.0, 1.0, 1.0]).reshape(4, *(1,) * (len(shape) - 1))
-            changed = {
-                "change places": w[random.permutation(4)],
-                "change their signs": w if nonnegative else flips * w,
-                "are joined by a weight of 0": np.concatenate([w, np.zeros((1, *shape[1:]))]),
-            }
+            changed = {"change places": w[random.permutation(4)], "change their signs": w if nonnegative else flips * w}
+            changed["are joined by a weight of 0"] = np.concatenate([w, np.zeros((1, *shape[1:]))])
             before = penalty.value(w)
             found = dict(zip(changed, map(penalty.value, changed.values()), strict=True))
         except InvalidInput:

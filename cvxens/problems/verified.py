@@ -47,10 +47,8 @@ def sum_columns(A: sparse.csc_array, dual: Array, added: Array) -> Array:
     """Bound the sizes of ``A'dual + added``; 0 where they are exactly 0. `added` has a row for each summand."""
     factors = dual[A.indices]
     products, starts = split(A.data, factors).tolist(), (2 * A.indptr).tolist()
-    sums = [
-        fsum([*products[first:last], *rest])
-        for first, last, rest in zip(starts[:-1], starts[1:], added.T.tolist(), strict=True)
-    ]
+    each = zip(starts[:-1], starts[1:], added.T.tolist(), strict=True)
+    sums = [fsum([*products[first:last], *rest]) for first, last, rest in each]
     sizes = np.abs(A.data * factors)
     # products from this on are split without underflow; the parts are 2^-53 of them
     tiny = LEAST * np.diff(A.indptr).max(initial=0) if ((sizes > 0) & (sizes < 1e-280)).any() else 0.0

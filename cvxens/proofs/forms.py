@@ -203,10 +203,8 @@ class Reading:
             return [cls(column)] * bool(len(known))
         top = float(known.max())
         # the next whole number reads well, where it is another number
-        return [
-            cls(column, float(known.min()), -1),
-            cls(column, max(float(np.floor(top)) + 1, float(np.nextafter(top, inf))), 1),
-        ]
+        beyond = max(float(np.floor(top)) + 1, float(np.nextafter(top, inf)))
+        return [cls(column, float(known.min()), -1), cls(column, beyond, 1)]
 
     @classmethod
     def of_levels(cls, column: int, groups: tuple[int, ...]) -> list[Reading]:

@@ -221,10 +221,8 @@ def _state_program(
     if simplex and (rest := 1 - sum(votes, Fraction(0))):
         # what h and -h share adds nothing to the scores
         votes = [votes[0] + rest / 2, votes[1] + rest / 2, *votes[2:]]
-    z = [
-        s * (b + sum((w * column[i] for w, column in zip(votes, columns, strict=True) if w), Fraction(0)))
-        for i, s in enumerate(signs)
-    ]
+    voting = [(w, column) for w, column in zip(votes, columns, strict=True) if w]
+    z = [s * (b + sum((w * column[i] for w, column in voting), Fraction(0))) for i, s in enumerate(signs)]
     # the soft minimum is concave and piecewise linear in rho: the best is one of the margins
     rho = min(z, key=lambda r: -r + sum((c * (r - v) for c, v in zip(prices, z, strict=True) if v < r), Fraction(0)))
     reached = rho if simplex else Fraction(1)

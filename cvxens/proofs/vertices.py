@@ -127,10 +127,8 @@ def _solve_vertex(
     reduced = of_unknowns - rows.T @ u - beta * (np.arange(len(cost)) < k)
     level = np.flatnonzero(np.abs(reduced) < 1e-9 * max(1.0, float(np.abs(u).sum())))
     level = np.concatenate([support, np.setdiff1d(level, support)]).astype(np.intp)
-    due = [
-        cost[j] - sum((form.prices[i] * Fraction(rows[i, j]) for i in at_cap.tolist()), Fraction(0))
-        for j in level.tolist()
-    ]
+    capped, zero = at_cap.tolist(), Fraction(0)
+    due = [cost[j] - sum((form.prices[i] * Fraction(rows[i, j]) for i in capped), zero) for j in level.tolist()]
     sums = -(level < k).astype(float)[:, np.newaxis]
     balances = np.hstack([rows[np.ix_(free, level)].T, *([sums] * simplex)])
     chosen = independent_rows(balances, len(support))

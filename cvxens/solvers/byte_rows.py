@@ -11,7 +11,8 @@ from functools import cached_property, partial
 from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
-from numba import njit
+from numba import carray, njit, types
+from numba.extending import intrinsic
 from numpy.typing import NDArray
 
 from cvxens.limits import map_in_threads, shares_for
@@ -64,9 +65,7 @@ class GrowingRows:
         Rows that there is room for from the beginning.
     """
 
-    def __init__(
-        self, n_samples: int, dtype: type[np.int8 | np.float32 | np.float64] = np.int8, n_room: int = 0
-    ) -> None:
+    def __init__(self, n_samples: int, dtype: type[np.number[Any]] = np.int8, n_room: int = 0) -> None:
         self._room: NDArray[Any] = np.empty((n_room, n_samples), dtype)
         self.n_rows = 0
 
@@ -117,6 +116,8 @@ class ListedRows:
 
     def __init__(self, n_samples: int, packed: Iterable[Packed] = ()) -> None:
         self.n_samples, self.packed = n_samples, list(packed)
+        self.addresses: list[int] = []
+        """Of the first rows where their bytes are, 0 for those of other numbers."""
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -156,76 +157,122 @@ class ListedRows:
 
     def __getitem__(self, chosen: Any) -> Any:
         if isinstance(chosen, slice):
-            return ListedRows(self.n_samples, self.packed[chosen])
+            some = ListedRows(self.n_samples)
+            some.packed, some.addresses = self.packed[chosen], self.addresses[chosen]
+            return some
         if np.ndim(chosen) == 0:
             return np.multiply(*self.packed[chosen])
         return np.array([self[j] for j in chosen.tolist()]).reshape(len(chosen), self.n_samples)
 
 
-def map_parts(values: NDArray[Any], work: Callable[[slice], T], size: int = 0) -> list[T]:
-    """Do the work on slices of at most `size` samples, several at a time; by default as `shares_for` cuts sums."""
-    n_samples = values.shape[1]
-    size = size or -(-n_samples // shares_for(n_samples, values.size, WORTH_A_THREAD))
+def map_parts(shape: tuple[int, int], work: Callable[[slice], T], size: int = 0) -> list[T]:
+    """Do work that reads a matrix (n_rows, n_samples) on slices of at most `size` samples, several at a time.
+
+    By default they are as `shares_for` cuts sums.
+    """
+    n_rows, n_samples = shape
+    size = size or -(-n_samples // shares_for(n_samples, n_rows * n_samples, WORTH_A_THREAD))
     return map_in_threads(work, [slice(i, min(i + size, n_samples)) for i in range(0, n_samples, size)])
 
 
 def multiply(values: NDArray[Any], v: Array) -> Array:
     """Return A v for a matrix A in bytes or float64, and v (n_samples,)."""
-    return np.sum(map_parts(values, lambda part: _multiply(values[:, part], v[part])), axis=0)
+    if values.dtype != np.int8:
+        return np.sum(map_parts(values.shape, lambda part: values[:, part] @ v[part]), axis=0)
+    rows = values.ctypes.data + values.strides[0] * np.arange(len(values))
+    return np.sum(map_parts(values.shape, lambda part: _multiply_at(rows + part.start, v[part])), axis=0)
 
 
 def combine(values: NDArray[Any], weights: Array) -> Array:
     """Return A' weights for a matrix A in bytes or float64, and weights (n_rows,)."""
-    return np.concatenate(map_parts(values, lambda part: _combine(values[:, part], weights)))
+    if values.dtype != np.int8:
+        return np.concatenate(map_parts(values.shape, lambda part: weights @ values[:, part]))
+    rows = values.ctypes.data + values.strides[0] * np.arange(len(values))
+    return np.concatenate(map_parts(values.shape, lambda part: _combine_at(rows + part.start, weights, part)))
 
 
 def multiply_each(rows: ListedRows, chosen: Indices, v: Array) -> Array:
     """Return the products of chosen rows with v (n_samples,)."""
-    packed = (rows.packed[j] for j in chosen.tolist())
-    return np.array([u * (_multiply(row[None], v)[0] if row.dtype == np.int8 else row @ v) for row, u in packed])
+    addresses, units, others = _find_bytes(rows, chosen)
+    at, found = addresses[addresses > 0], np.empty(len(chosen))
+    parts = map_parts((len(at), len(v)), lambda part: _multiply_at(at + part.start, v[part]))
+    found[addresses > 0] = np.sum(parts, axis=0)
+    for k in others:
+        found[k] = rows.packed[chosen[k]][0] @ v
+    return found * units
 
 
 def combine_each(rows: ListedRows, chosen: Indices, weights: Array) -> Array:
     """Return the sum of chosen rows by weights (n_chosen,) or (n_chosen, n_outputs), shape (n_samples, ...)."""
-    n_samples, dense = rows.n_samples, weights.reshape(len(chosen), int(np.prod(weights.shape[1:])))
-    out = np.zeros((n_samples, dense.shape[1]))
-    packed = [rows.packed[j] for j in chosen.tolist()]
-    # a few at a time, whose copy stays in the cache: 2 MB
-    few = max(2**21 // (n_samples * max((row.itemsize for row, _ in packed), default=1)), 1)
-    for k in range(0, len(chosen), few):
-        kept, units = zip(*packed[k : k + few], strict=True)
-        block, w = np.stack(kept), np.array(units)[:, np.newaxis] * dense[k : k + few]
-        out += _by_output(partial(combine, block), w) if block.dtype == np.int8 else block.T @ w
-    return out.reshape(n_samples, *weights.shape[1:])
+    addresses, units, others = _find_bytes(rows, chosen)
+
+    def combine_by(weights: Array) -> Array:
+        w = weights * units
+        at, v = addresses[addresses > 0], w[addresses > 0]
+        out = np.concatenate(map_parts((len(at), rows.n_samples), lambda part: _combine_at(at + part.start, v, part)))
+        for k in others:
+            out += w[k] * rows.packed[chosen[k]][0]
+        return out
+
+    return _by_output(combine_by, weights)
 
 
+def _find_bytes(rows: ListedRows, chosen: Indices) -> tuple[Indices, Array, list[int]]:
+    """Return where the bytes of chosen rows are, their units, and the places of those that are of other numbers."""
+    for row, _ in rows.packed[len(rows.addresses) :]:
+        rows.addresses.append(row.ctypes.data if row.dtype == np.int8 and row.flags.c_contiguous else 0)
+    places = chosen.tolist()
+    addresses = np.array([rows.addresses[j] for j in places], np.intp)
+    return addresses, np.array([rows.packed[j][1] for j in places]), np.flatnonzero(addresses == 0).tolist()
+
+
+# in compiled code, a pointer to the bytes at an address
+_point_at = intrinsic(
+    lambda _, address: (
+        types.CPointer(types.int8)(address),
+        lambda context, builder, made, given: builder.inttoptr(given[0], context.get_value_type(made.return_type)),
+    )
+)
+
+
+# four rows at a time: one pass over v, or over out, which stay in the cache, for four products
 @njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "nsz"})
-def _multiply(values: NDArray[Any], v: Array) -> Array:
-    out = np.empty(len(values))
-    for j in range(len(values)):
-        total = 0.0
-        for i in range(len(v)):
-            total += values[j, i] * v[i]
-        out[j] = total
+def _multiply_at(addresses: Indices, v: Array) -> Array:
+    n_rows, out = len(addresses), np.zeros(len(addresses))
+    for start in range(0, len(v), BLOCK):
+        part = v[start : start + BLOCK]
+        n = len(part)
+        for j in range(0, n_rows - 3, 4):
+            a, b = carray(_point_at(addresses[j] + start), n), carray(_point_at(addresses[j + 1] + start), n)
+            c, d = carray(_point_at(addresses[j + 2] + start), n), carray(_point_at(addresses[j + 3] + start), n)
+            of_a = of_b = of_c = of_d = 0.0
+            for i in range(n):
+                of_a, of_b = of_a + a[i] * part[i], of_b + b[i] * part[i]
+                of_c, of_d = of_c + c[i] * part[i], of_d + d[i] * part[i]
+            out[j : j + 4] += np.array([of_a, of_b, of_c, of_d])
+        for j in range(n_rows - n_rows % 4, n_rows):
+            row, total = carray(_point_at(addresses[j] + start), n), 0.0
+            for i in range(n):
+                total += row[i] * part[i]
+            out[j] += total
     return out
 
 
 @njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "nsz"})
-def _combine(values: NDArray[Any], weights: Array) -> Array:
-    n_rows, n = values.shape
-    out = np.zeros(n)
-    for start in range(0, n, BLOCK):
-        # slices, whose indices start at 0, are what the compiler takes several samples at a time of
-        block, part = values[:, start : start + BLOCK], out[start : start + BLOCK]
-        # four rows at a time: one pass over out, which stays in the cache, for four products
+def _combine_at(addresses: Indices, weights: Array, samples: slice) -> Array:
+    n_rows, out = len(addresses), np.zeros(samples.stop - samples.start)
+    for start in range(0, len(out), BLOCK):
+        part = out[start : start + BLOCK]
+        n = len(part)
         for j in range(0, n_rows - 3, 4):
-            a, b, c, d = weights[j], weights[j + 1], weights[j + 2], weights[j + 3]
-            of_a, of_b, of_c, of_d = block[j], block[j + 1], block[j + 2], block[j + 3]
-            for i in range(len(part)):
-                part[i] += a * of_a[i] + b * of_b[i] + c * of_c[i] + d * of_d[i]
+            of_a, of_b, of_c, of_d = weights[j], weights[j + 1], weights[j + 2], weights[j + 3]
+            a, b = carray(_point_at(addresses[j] + start), n), carray(_point_at(addresses[j + 1] + start), n)
+            c, d = carray(_point_at(addresses[j + 2] + start), n), carray(_point_at(addresses[j + 3] + start), n)
+            for i in range(n):
+                part[i] += of_a * a[i] + of_b * b[i] + of_c * c[i] + of_d * d[i]
         for j in range(n_rows - n_rows % 4, n_rows):
-            weight, row = weights[j], block[j]
-            for i in range(len(part)):
+            row, weight = carray(_point_at(addresses[j] + start), n), weights[j]
+            for i in range(n):
                 part[i] += weight * row[i]
     return out
 

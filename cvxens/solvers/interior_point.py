@@ -145,7 +145,7 @@ class ProgramRows:
 
         total = np.zeros((self.n_rows, self.n_rows))
         # eighths of the sample: enough for any few threads, and a deadline is looked at eight times
-        for share in map_parts(self.values, product, max(BLOCK, -(-len(theta) // 8))):
+        for share in map_parts(self.values.shape, product, max(BLOCK, -(-len(theta) // 8))):
             total += share
         return largest * total
 

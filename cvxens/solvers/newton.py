@@ -647,15 +647,16 @@ class KeptCurvature:
         if not first:
             self.scaled.add(self.roots[np.newaxis])
         self.places[new] = self.scaled.n_rows + np.arange(len(new))
-        for row in new.tolist():
+        roots = self.roots.astype(self.products.dtype)
+        for values, unit in map(rows.packed.__getitem__, new.tolist()):
             # a copy of all would take longer than their products
-            self.scaled.add((rows[row][self.drawn] * self.roots)[np.newaxis])
+            self.scaled.add((values[self.drawn] * roots * unit)[np.newaxis])
         X = self.scaled.values
         # twice as many at least, so that it does not happen in every round
         if (more := len(X) - len(self.products)) > 0:
             self.products = np.pad(self.products, (0, max(more, len(self.products))))
         # of all it is symmetric, and takes half of a product
-        found = np.sum(map_parts(X, lambda part: X[first:, part] @ X[:, part].T), axis=0)
+        found = np.sum(map_parts(X.shape, lambda part: X[first:, part] @ X[:, part].T), axis=0)
         self.products[first : len(X), : len(X)], self.products[: len(X), first : len(X)] = found, found.T
         of_j = np.append(self.places[j], 0) if intercept else self.places[j]
         B = self.products[of_j, : len(X)].take(of_j, axis=1)

@@ -13,3 +13,7 @@ def njit(
     error_model: Literal["numpy", "python"] = ...,
     fastmath: set[str] = ...,
 ) -> Callable[[Compiled], Compiled]: ...
+
+types: Any
+
+def carray(ptr: Any, shape: int) -> Any: ...

@@ -14,6 +14,7 @@ from cvxens.colgen.masters.newton_masters import find_hessian
 from cvxens.colgen.oracles import Stumps
 from cvxens.problems.losses import Exponential, Hinge, Logistic, MulticlassExponential, SquaredError, SquaredHinge
 from cvxens.problems.penalties import L1, RowNorms, SquaredL2
+from cvxens.solvers.byte_rows import ListedRows, pack
 from cvxens.solvers.newton import KeptCurvature, QuadraticModel, SmoothProblem, SparseProblem, find_root
 from cvxens.solvers.proximal_hinge import HingePoint, ProximalHinge
 
@@ -99,7 +100,7 @@ def test_products_that_are_kept_are_those_of_all_columns(seed, intercept):
         kept.follow(D * (1 + drift % 1 * random.choice([-1.0, 1.0], 20)))
         j = random.permutation(n)[: n // 2]
         X = np.vstack([rows[j], np.ones((int(intercept), 20))])
-        assert_allclose(kept.find(rows[:n], j, intercept), (X * D) @ X.T, atol=1e-12)
+        assert_allclose(kept.find(ListedRows(20, map(pack, rows[:n])), j, intercept), (X * D) @ X.T, atol=1e-12)
         assert kept.is_near == (drift != 0.06)
     # models are blind along the way of a sample whose loss was linear, however little it adds
     D[:2] = 0.0, 1e-3

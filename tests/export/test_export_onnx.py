@@ -196,9 +196,8 @@ LEARNERS = st.one_of(
     st.builds(Stump, st.integers(0, 1), st.integers(-2, 2).map(float), st.sampled_from([1, -1])),
     st.builds(Constant, st.sampled_from([1, -1])),
 )
-INTERVALS = st.builds(
-    Interval, st.integers(0, 1), st.sampled_from([-np.inf, -1.0, 0.0]), st.sampled_from([1.0, np.inf])
-)
+LOWER, UPPER = st.sampled_from([-np.inf, -1.0, 0.0]), st.sampled_from([1.0, np.inf])
+INTERVALS = st.builds(Interval, st.integers(0, 1), LOWER, UPPER)
 INTERACTIONS = st.one_of(
     LEARNERS,
     st.builds(Branch, LEARNERS.filter(lambda h: isinstance(h, Stump)), LEARNERS, LEARNERS),

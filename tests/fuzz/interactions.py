@@ -353,9 +353,8 @@ def check_norms(case, number):
         wrong.append("a bound below the norm of the edges")
     for column in priced.columns:
         size = float(np.linalg.norm(column.hypothesis(case.X) @ s, order))
-        if abs(size - column.edge) > ROUNDING * (1 + size) or {column.hypothesis, negate(column.hypothesis)} & {
-            *exclude
-        }:
+        signed = {column.hypothesis, negate(column.hypothesis)}
+        if abs(size - column.edge) > ROUNDING * (1 + size) or signed & {*exclude}:
             wrong.append(f"{column.hypothesis} of the norm {size}, not {column.edge}, or excluded")
     return wrong
 

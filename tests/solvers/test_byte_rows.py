@@ -47,8 +47,10 @@ def test_products_are_those_of_the_array_and_within_their_bounds(rows, units, in
         rows = rows * np.array(units[: len(rows)])[:, np.newaxis]
         rows[-1] += rng.normal(size=rows.shape[1])
     H.add(rows.astype(float))
-    array = rows.T.astype(float)
-    w, s = rng.normal(size=(len(rows), *outputs)), rng.normal(size=(len(array), *outputs))
+    # bytes that do not lie side by side
+    H.packed.append((np.repeat(H.packed[0][0], 2)[::2], H.packed[0][1]))
+    array = np.vstack([rows, rows[:1]]).T.astype(float)
+    w, s = rng.normal(size=(array.shape[1], *outputs)), rng.normal(size=(len(array), *outputs))
     assert H.shape == array.shape
     assert H.largest == np.abs(array).max()
     assert_allclose(H.scores(w), array @ w, atol=1e-11)

@@ -234,13 +234,8 @@ class ConicMaster(FastMaster):
         A, b, cones = self._link(form, penalty)
         n_link, n_rows, zero = len(form.rows), len(form.b), form.cones.zero
         # rows of equalities are off by p - q, others are moved into their cones by t
-        relaxed = sparse.hstack(
-            [
-                sparse.eye_array(n_rows, zero),
-                -sparse.eye_array(n_rows, zero),
-                -sparse.csc_array(form.cones.fill()[:, np.newaxis]),
-            ]
-        )
+        ones = sparse.eye_array(n_rows, zero)
+        relaxed = sparse.hstack([ones, -ones, -sparse.csc_array(form.cones.fill()[:, np.newaxis])])
         n_relaxed = relaxed.shape[1]
         above, below = sparse.csc_array((n_link, n_relaxed)), sparse.csc_array((len(b) - n_link - n_rows, n_relaxed))
         sizes = sparse.hstack([sparse.csc_array((n_relaxed, A.shape[1])), -sparse.eye_array(n_relaxed)])

@@ -453,10 +453,8 @@ class DepthThreeTrees(AnytimeOracle):
         every = max([outside, *size_edges(shut, row_norm)])
         # of several outputs the best, of equal sizes the first
         best = np.take_along_axis(edges, np.abs(edges).argmax(axis=0)[np.newaxis], axis=0)[0].tolist()
-        ranked = (
-            (size, self.readings.make_tree(tree, 1 if edge >= 0 else -1))
-            for tree, edge, size in zip(trees, best, size_edges(edges, row_norm), strict=True)
-        )
+        found = zip(trees, best, size_edges(edges, row_norm), strict=True)
+        ranked = ((size, self.readings.make_tree(tree, 1 if edge >= 0 else -1)) for tree, edge, size in found)
         return self._answer(weights, ranked, every, outside, exclude, row_norm)
 
     def _search(self, integers: Ints, closed: ClosedTrees, ends_at: float) -> tuple[list[Written], float]:

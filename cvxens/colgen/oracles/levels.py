@@ -327,10 +327,8 @@ class LevelTests:
             for k, test in enumerate(self.tests if isinstance(hypothesis, LevelStump) else ()):
                 if test.feature == hypothesis.feature and (inside := test.find(hypothesis)) is not None:
                     closed[k].add(inside)
-        return [
-            test.search(sums[:, start : start + len(test.groups)], shut, row_norm)
-            for test, start, shut in zip(self.tests, self.starts[:-1].tolist(), closed, strict=True)
-        ]
+        each = zip(self.tests, self.starts[:-1].tolist(), closed, strict=True)
+        return [test.search(sums[:, start : start + len(test.groups)], shut, row_norm) for test, start, shut in each]
 
     def list_all(self) -> list[LevelStump]:
         """Return all hypotheses, in the sign by which they are +1 on a level."""
@@ -339,10 +337,8 @@ class LevelTests:
     def evaluate_all(self, s: Array) -> Array:
         """Return the edges of all hypotheses under weights (n_samples, n_outputs), (n_hypotheses, n_outputs)."""
         sums = self._sum(np.ascontiguousarray(s.T))
-        parts = [
-            test.sides[1] @ sums[:, start : start + len(test.groups)].T
-            for test, start in zip(self.tests, self.starts[:-1].tolist(), strict=True)
-        ]
+        each = zip(self.tests, self.starts[:-1].tolist(), strict=True)
+        parts = [test.sides[1] @ sums[:, start : start + len(test.groups)].T for test, start in each]
         return np.concatenate([np.zeros((0, s.shape[1])), *parts])
 
     def _sum(self, weights: NDArray[Any]) -> NDArray[Any]:

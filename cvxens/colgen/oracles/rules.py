@@ -130,7 +130,7 @@ class PairRules(BinnedOracle):
             found = sorted(self.readings.conditions.get(each, (-1, 0, 0)) for each in rule.intervals)
             asked, places, sides = zip(*found, strict=True)
             closed.setdefault(asked, []).append((places, sides))
-        search = partial(self._search_pair, codes, integers, closed, row_norm)
+        search = partial(self._search, codes, integers, closed, row_norm)
         answers = map_in_threads(search, range(len(self.pairs)), threads_for(integers.size * len(self.pairs)))
         sizes = np.array([answer.size for answer in answers])
         ranked = np.argsort(-sizes, kind="stable")[: self.columns_per_round].tolist()
@@ -148,9 +148,7 @@ class PairRules(BinnedOracle):
         answer = self._answer(weights, rules, every, outside, exclude, row_norm)
         return replace(answer, edge_square_sum=square_sum, rising_square_sum=rising)
 
-    def _search_pair(
-        self, codes: NDArray[np.uint8], integers: Ints, closed: Closed, order: float, pair: int
-    ) -> BestRule:
+    def _search(self, codes: NDArray[np.uint8], integers: Ints, closed: Closed, order: float, pair: int) -> BestRule:
         """Return the best open rule of a feature, or of a pair of them."""
         (a, b), n_bins = self.pairs[pair].tolist(), self.readings.counts + 1
         # sums below the places of both; of one feature alone, everything is below

@@ -223,9 +223,8 @@ class Stumps:
         open_features = np.flatnonzero(best.places)
         sizes = best.sizes if (self.factors == 1).all() else best.sizes * self.factors
         ranked = open_features[np.argsort(-sizes[open_features], kind="stable")][: self.columns_per_round]
-        found: list[tuple[Any, Hypothesis]] = [
-            (sizes[j], self._make_stump(j, best.places[j], best.edges[j])) for j in ranked.tolist()
-        ]
+        made = [self._make_stump(j, best.places[j], best.edges[j]) for j in ranked.tolist()]
+        found: list[tuple[Any, Hypothesis]] = list(zip(sizes[ranked], made, strict=True))
         found += more
         # what is open and what there is at all, each with its error
         outside = ((best.sizes[open_features] + error) * self.factors[open_features]).tolist()

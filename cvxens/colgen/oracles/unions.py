@@ -587,11 +587,8 @@ class Ascending:
         for first, weights in enumerate(from_on.T):
             answer = self.oracle.price(weights, [step.hypothesis for step in exclude if step.first == first])
             shift = float(weights.sum()) if first else 0.0
-            columns += [
-                Column(AscendingStep(column.hypothesis, first), self.sample, column.edge + shift)
-                for column in answer.columns
-                if not (first and isinstance(column.hypothesis, Constant))
-            ]
+            kept = [c for c in answer.columns if not (first and isinstance(c.hypothesis, Constant))]
+            columns += [Column(AscendingStep(c.hypothesis, first), self.sample, c.edge + shift) for c in kept]
             edge_bound = max(edge_bound, answer.edge_bound + shift + 2 * lost)
             outside = max(outside, answer.outside_bound + shift + 2 * lost)
             if first:
