@@ -5,14 +5,14 @@ from house import count_house, trace_lpboost
 
 HOUSE = {
     "files": 151,
-    "lines": 58260,
-    "code": 33590,
+    "lines": 58259,
+    "code": 33588,
     "class names used twice": 3,
     "module constants": 287,
     "hasattr + getattr": 77,
     "Any": 682,
     "Any in public": 0,
-    "test lines": 45182,
+    "test lines": 45180,
 }
 """Of the package and its tests: a feature that would raise one makes room first; who lowers one writes it down."""
 

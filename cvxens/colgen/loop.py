@@ -259,7 +259,8 @@ class _Columns:
         new = {c.hypothesis: c for c in priced.columns if c.edge > least and c.hypothesis not in inside}
         columns = list(new.values())
         if priced.outside_bound == inf and not priced.distinct:
-            columns = self._drop_seen(columns, free=solution.is_free)
+            checked = (_check_values(column, len(solution.s), "oracle") for column in columns)
+            columns = self._drop_seen(checked, free=solution.is_free)
         return self._append(columns)
 
     def _append(self, columns: list[Column]) -> list[Column]:

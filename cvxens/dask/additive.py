@@ -300,9 +300,7 @@ class NearKink(NamedTuple):
         return NearKink._make(np.ascontiguousarray(own[..., np.sort(np.concatenate(kept))]) for own in self)
 
 
-def split_shard(
-    shard: Shard, first: int, at: Multipliers, reach: float, most: int
-) -> tuple[tuple[Ints, ...], NearKink]:
+def cut_shard(shard: Shard, first: int, at: Multipliers, reach: float, most: int) -> tuple[tuple[Ints, ...], NearKink]:
     """Return what settled rows are by knots and in sum, how many are in doubt, and these; the first has this number."""
     (codes, z), loss = at.vote.margins(shard), of_shard(at.loss, shard)
     near = np.abs(1 - z) < reach
@@ -320,9 +318,7 @@ def merge_settled(most: int, parts: Sequence[tuple[tuple[Ints, ...], NearKink]])
     return add(sums), NearKink._make(join(doubtful)).keep_first(most)
 
 
-def evaluate_along(
-    shard: Shard, at: AdditiveVote, change: AdditiveVote, loss: Hinge, steps: Array
-) -> tuple[Ints, Ints]:
+def measure_along(shard: Shard, at: AdditiveVote, change: AdditiveVote, loss: Hinge, steps: Array) -> tuple[Ints, Ints]:
     """Return exact sums of the hinge at several steps along a change, and how many margins are how far from 1."""
     (_, z), (_, dz) = at.margins(shard), change.margins(shard)
     hinge, losses, counts = of_shard(loss, shard), [], []
@@ -520,7 +516,7 @@ class AdditiveSearch:
         pace, n_rows, idle, aim = Pace(), len(self.sample), 0, AIM
         wanted, ahead, taken, gap = n_rows, None, 0, 1.0
         most = MOST_DOUBTFUL
-        values, counts = self._evaluate_along(np.zeros_like(self.G), 0.0, np.zeros(1))
+        values, counts = self._measure_along(np.zeros_like(self.G), 0.0, np.zeros(1))
         self.value = float(values[0])
         for step in range(MAX_STEPS):
             if not pace.allows_step():
@@ -559,7 +555,7 @@ class AdditiveSearch:
     def _step(self, reach: float, most: int, tol: float, last: Ahead | None) -> Ahead | None:
         """Solve over the rows whose margins are this near to 1, or a draw; None if they cannot balance the others."""
         at, knots = self._multipliers(), self.knots
-        told = split_shard, at, reach, most
+        told = cut_shard, at, reach, most
         sums, rows = self.sample.map_reduce(*told, each=self.firsts[:-1].tolist(), combine=partial(merge_settled, most))
         edges, totals, n_near = np.ldexp(sums[0].astype(np.float64), self.exponent), sums[1], sums[2]
         is_whole = len(rows.y) == int(n_near.sum())
@@ -600,11 +596,11 @@ class AdditiveSearch:
     def _line_search(self, ahead: Ahead, counts: Ints) -> tuple[float, float, Ints]:
         """Go to new functions, or as far towards them as it pays; returns the value there, how far, and the margins."""
         V, v = ahead.G - self.G, ahead.b - self.b
-        values, found = self._evaluate_along(V, v, STEPS[:1])
+        values, found = self._measure_along(V, v, STEPS[:1])
         whole, steps = float(values[0]), STEPS[:1]
         if whole >= self.value:
             steps = STEPS[1:]
-            values, found = self._evaluate_along(V, v, steps)
+            values, found = self._measure_along(V, v, steps)
         best = int(values.argmin())
         if values[best] >= self.value:
             return whole, 0.0, counts
@@ -617,10 +613,10 @@ class AdditiveSearch:
         vote, loss = AdditiveVote(self.knots, self.G, self.b), SteepHinge(self.C, width)
         return Multipliers(vote, loss, (1.0, 1.0), self.exponent)
 
-    def _evaluate_along(self, V: Array, v: float, steps: Array) -> tuple[Array, Ints]:
+    def _measure_along(self, V: Array, v: float, steps: Array) -> tuple[Array, Ints]:
         """Return the objective at several steps along a direction, and how many margins are how far from 1."""
         at, change = AdditiveVote(self.knots, self.G, self.b), AdditiveVote(self.knots, V, v)
-        sums, counts = self.sample.map_reduce(evaluate_along, at, change, Hinge(self.C), steps)
+        sums, counts = self.sample.map_reduce(measure_along, at, change, Hinge(self.C), steps)
         rough = [measure_roughness(self.knots, self.G + t * V) for t in steps]
         return np.array([to_float(own) for own in sums]) + rough, counts
 

@@ -39,11 +39,11 @@ from cvxens.dask.votes import (
     VotedStumps,
     choose_reach,
     count_margins,
-    evaluate_along,
     evaluate_shard,
     exponent_of,
     find_shares,
     find_slackness,
+    measure_along,
     name_cells,
     of_shard,
     sum_dual,
@@ -412,7 +412,7 @@ class ShardedMaster:
     def _line_search(self, at: MasterState, d: Array, db: float) -> float:
         """Return the step of some that decreases the smoothed objective most; 0 if none does."""
         change = self.restricted.stumps.vote(d, db)
-        values = self.sample.map_reduce(evaluate_along, at.u.vote, change, STEPS, at.u.loss)
+        values = self.sample.map_reduce(measure_along, at.u.vote, change, STEPS, at.u.loss)
         pairs = zip(STEPS, values, strict=True)
         objectives = [to_float(value) + self.penalty.value(at.w + step * d) for step, value in pairs]
         best = int(np.argmin(objectives))

@@ -364,7 +364,7 @@ def sum_of_classes(codes: Codes, cells: Ints, signed: Ints) -> tuple[Ints, Ints]
     return sum_by_cells(codes, cells, signed)[::-1], sum_of_signs(signed)
 
 
-def evaluate_along(shard: Shard, at: Vote, change: Vote, steps: Array, smooth: object) -> Ints:
+def measure_along(shard: Shard, at: Vote, change: Vote, steps: Array, smooth: object) -> Ints:
     """Return exact sums of losses at each of several steps along a change of a vote."""
     codes, z = at.margins(shard)
     dz, loss = shard.y * change.scores(codes), of_shard(smooth, shard)

@@ -179,7 +179,7 @@ def multiply(values: NDArray[Any], v: Array) -> Array:
     """Return A v for a matrix A in bytes or float64, and v (n_samples,)."""
     if values.dtype != np.int8:
         return np.sum(map_parts(values.shape, lambda part: values[:, part] @ v[part]), axis=0)
-    rows = values.ctypes.data + values.strides[0] * np.arange(len(values))
+    rows = (own := np.ascontiguousarray(values)).ctypes.data + own.strides[0] * np.arange(len(own))
     return np.sum(map_parts(values.shape, lambda part: _multiply_at(rows + part.start, v[part])), axis=0)
 
 
@@ -187,7 +187,7 @@ def combine(values: NDArray[Any], weights: Array) -> Array:
     """Return A' weights for a matrix A in bytes or float64, and weights (n_rows,)."""
     if values.dtype != np.int8:
         return np.concatenate(map_parts(values.shape, lambda part: weights @ values[:, part]))
-    rows = values.ctypes.data + values.strides[0] * np.arange(len(values))
+    rows = (own := np.ascontiguousarray(values)).ctypes.data + own.strides[0] * np.arange(len(own))
     return np.concatenate(map_parts(values.shape, lambda part: _combine_at(rows + part.start, weights, part)))
 
 
@@ -195,7 +195,7 @@ def multiply_each(rows: ListedRows, chosen: Indices, v: Array) -> Array:
     """Return the products of chosen rows with v (n_samples,)."""
     addresses, units, others = _find_bytes(rows, chosen)
     at, found = addresses[addresses > 0], np.empty(len(chosen))
-    parts = map_parts((len(at), len(v)), lambda part: _multiply_at(at + part.start, v[part]))
+    parts = map_parts((len(at), rows.n_samples), lambda part: _multiply_at(at + part.start, v[part]))
     found[addresses > 0] = np.sum(parts, axis=0)
     for k in others:
         found[k] = rows.packed[chosen[k]][0] @ v
@@ -220,7 +220,9 @@ def combine_each(rows: ListedRows, chosen: Indices, weights: Array) -> Array:
 def _find_bytes(rows: ListedRows, chosen: Indices) -> tuple[Indices, Array, list[int]]:
     """Return where the bytes of chosen rows are, their units, and the places of those that are of other numbers."""
     for row, _ in rows.packed[len(rows.addresses) :]:
-        rows.addresses.append(row.ctypes.data if row.dtype == np.int8 and row.flags.c_contiguous else 0)
+        # compiled code reads so many bytes, whatever is there
+        is_known = row.dtype == np.int8 and row.flags.c_contiguous and row.shape == (rows.n_samples,)
+        rows.addresses.append(row.ctypes.data if is_known else 0)
     places = chosen.tolist()
     addresses = np.array([rows.addresses[j] for j in places], np.intp)
     return addresses, np.array([rows.packed[j][1] for j in places]), np.flatnonzero(addresses == 0).tolist()

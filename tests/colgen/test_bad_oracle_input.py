@@ -2,6 +2,7 @@
 
 import re
 from functools import partial
+from types import SimpleNamespace
 
 import cvxpy as cp
 import numpy as np
@@ -32,6 +33,7 @@ from cvxens.colgen import (
     solve_path,
 )
 from cvxens.colgen.masters import CvxpyMaster, NewtonMaster
+from cvxens.colgen.protocols import Column, Priced
 from cvxens.errors import InvalidInput
 from cvxens.problems.losses import Hinge, Logistic, SquaredError
 from cvxens.problems.pair_losses import PairwiseHinge
@@ -266,7 +268,9 @@ def restricted(formulation, labels=Y, **given):
     return column_generation(formulation, STUMPS, labels, **given)
 
 
+SHORT = SimpleNamespace(sample=X, price=lambda s, exclude=(): Priced([Column(lambda X: np.ones(7), X, 9.0)]))
 SENTENCES = [
+    (lambda: column_generation(formulations.soft_margin(1.0), SHORT, Y), r"oracle: found .* of shape \(7,\) for 8"),
     # boosting
     (lambda: adaboost(oracles.Pool(2.0 * X), Y), "oracle"),
     (lambda: adaboost(STUMPS, np.ones(8)), "y"),

@@ -60,11 +60,8 @@ def test_expressions_reach_the_optimum_of_what_is_certified(loss, penalty, inter
     assert_optimum(column_generation(certified, Stumps(X), y, tol=1e-7), optimum)
     parts = LOSSES[loss], PENALTIES[penalty]
     for i, j in ((0, 0), (1, 0)):
-        mixed = Formulation(
-            (parts[0].expression, parts[0].certified)[i],
-            (parts[1].expression, parts[1].certified)[j],
-            intercept=intercept,
-        )
+        own = (parts[0].expression, parts[0].certified)[i], (parts[1].expression, parts[1].certified)[j]
+        mixed = Formulation(*own, intercept=intercept)
         run = column_generation(mixed, Stumps(X), y, tol=1e-8)
         assert run.certificate.primal == pytest.approx(optimum, rel=1e-6)
         # what the penalties are is read from their expressions

@@ -69,11 +69,8 @@ def test_multiple_kernel_learning_is_proven_at_the_optimum(seed, loss, weight, i
     norms = [lambda w, weight=weight: weight * cp.norm2(w) for weight in oracle.weights.tolist()]
     assert run.ending is Ending.OPTIMAL
     assert_optimum(run, truth(blocks, y, loss, weight, norms, intercept=intercept), rel=2e-6, gap=2e-6)
-    np.testing.assert_allclose(
-        run.decision_function(X),
-        np.column_stack([c.values for c in run.columns]) @ run.weights + run.intercept,
-        atol=1e-8,
-    )
+    H = np.column_stack([c.values for c in run.columns])
+    np.testing.assert_allclose(run.decision_function(X), H @ run.weights + run.intercept, atol=1e-8)
 
 
 @pytest.mark.parametrize(

@@ -145,7 +145,7 @@ def test_a_reach_has_at_most_so_many_margins_below_and_values_along_a_direction_
     rng = np.random.default_rng(0)
     G, V = rng.normal(size=(2, *knots.values.shape))
     (at, change), steps = [additive.AdditiveVote(knots, *of) for of in ((G, 0.1), (V, 0.3))], np.array([1.0, 0.25])
-    losses, counts = additive.evaluate_along(shard, at, change, Hinge(0.7), steps)
+    losses, counts = additive.measure_along(shard, at, change, Hinge(0.7), steps)
     (_, z), (_, dz) = at.margins(shard), change.margins(shard)
     for step, own, of_levels in zip(steps, losses, counts, strict=True):
         ahead = z + step * dz
@@ -209,7 +209,7 @@ def test_rows_in_doubt_are_the_same_however_they_are_merged(monkeypatch):
     for ends in ((), (5, 5, 11, 12, 30), (39,)):
         sample = sharded(np.round(X, 1), y, ends)
         at, firsts = additive.AdditiveSearch(sample, 0.5, 1e-3, [])._multipliers(), [0, *ends]
-        told = additive.split_shard, at, 1.5, 3
+        told = additive.cut_shard, at, 1.5, 3
         found.append(sample.map_reduce(*told, each=firsts, combine=partial(additive.merge_settled, 3)))
     (sums, rows), *others = found
     assert rows.y.tolist().count(1.0) == rows.y.tolist().count(-1.0) == 3
